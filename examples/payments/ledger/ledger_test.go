@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,9 @@ func TestResetOpensAccountsAfreshInAnSQLiteFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "50% off?#.db")
 	resetTwice(t, path)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // resetTwice is what holds for every database.

@@ -65,7 +65,7 @@ func openSQLite(path string) (*DB, string, error) {
 	}
 	dsn := (&url.URL{
 		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
-		RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_txlock=immediate",
+		RawQuery: "_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_txlock=immediate",
 	}).String()
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -86,7 +86,12 @@ func clearSQLite(ctx context.Context, db *sql.DB) error {
 	if mark != application && tables > 0 {
 		return errors.New("this SQLite file is another program's database")
 	}
-	for _, statement := range []string{`DROP TABLE IF EXISTS payments`, `DROP TABLE IF EXISTS accounts`, fmt.Sprintf(`PRAGMA application_id = %d`, application)} {
+	for _, statement := range []string{
+		fmt.Sprintf(`PRAGMA application_id = %d`, application),
+		`PRAGMA journal_mode = WAL`, // the file keeps it
+		`DROP TABLE IF EXISTS payments`,
+		`DROP TABLE IF EXISTS accounts`,
+	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return err
 		}
