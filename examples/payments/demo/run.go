@@ -24,7 +24,6 @@ const grace = 10 * time.Second
 // and creates is gone when it returns, in the reverse order.
 func run(ctx context.Context, program Program, o Options, payments []input.Payment, stderr io.Writer) (_ *Outcome, err error) {
 	warn := func(text string) { fmt.Fprintln(stderr, "payments:", text) }
-	clean := context.WithoutCancel(ctx)
 	settings := newSettings(o)
 
 	tel, err := telemetry.Start(ctx, "payments-producer", strconv.Itoa(os.Getpid()), o.OTLP)
@@ -38,7 +37,11 @@ func run(ctx context.Context, program Program, o Options, payments []input.Payme
 		return nil, err
 	}
 	defer servers.close()
-	defer servers.clean(clean)
+	defer func() {
+		if err := servers.clean(context.WithoutCancel(ctx)); err != nil {
+			warn(fmt.Sprintf("some keys of this run stay on the given Redis: %v", plain(err)))
+		}
+	}()
 
 	settings.DB = o.DB
 	folder := ""

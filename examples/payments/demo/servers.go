@@ -25,15 +25,16 @@ type servers struct {
 	locks    []*redis.Client
 	settings Settings
 	fleet    *embedded.Fleet // nil when all were given
+	given    bool            // any of them
 }
 
 // open puts the servers' URLs into s and asks each for a sign of life. A
 // minority of the lock nodes may be down; warn hears of them.
 func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *servers, err error) {
-	v := &servers{}
+	v := &servers{given: o.Redis != "" || len(o.Locks) > 0}
 	defer func() {
 		if err != nil {
-			v.close(context.WithoutCancel(ctx))
+			v.close()
 		}
 	}()
 	s.Redis, s.Locks = o.Redis, o.Locks
@@ -136,6 +137,9 @@ func plain(err error) error {
 // clean removes what the run left on servers that were given. It must come after
 // the last client of the run.
 func (v *servers) clean(ctx context.Context) error {
+	if !v.given {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	var errs []error
@@ -158,7 +162,7 @@ func unlink(ctx context.Context, c redis.UniversalClient, pattern string) error 
 	return keys.Err()
 }
 
-func (v *servers) close(ctx context.Context) {
+func (v *servers) close() {
 	if v.queue != nil {
 		v.queue.Close()
 	}

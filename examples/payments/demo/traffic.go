@@ -29,15 +29,15 @@ type Producer interface {
 
 // traffic is what the producers do, and what the queue answered them.
 type traffic struct {
-	payments        []input.Payment // as they came in, repeated lines included
-	again           map[string]bool // by ID
-	elsewhere       map[string]bool
-	first, second   string // queues
-	pause           time.Duration
-	submitted       atomic.Int64
-	refused         atomic.Int64
-	resubmit        chan input.Payment
-	unique int
+	payments      []input.Payment // as they came in, repeated lines included
+	again         map[string]bool // by ID
+	elsewhere     map[string]bool
+	first, second string // queues
+	pause         time.Duration
+	submitted     atomic.Int64
+	refused       atomic.Int64
+	resubmit      chan input.Payment
+	unique        int
 }
 
 func newTraffic(payments []input.Payment, s Settings, pause time.Duration, seed uint64) *traffic {
