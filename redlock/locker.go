@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/holdfastjobs/holdfast"
 )
 
 // Locker takes locks on one node set. A process needs one; it is safe for
@@ -88,6 +90,16 @@ func (l *Locker) Close() error {
 		errs = append(errs, n.redis.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Telemetry is what the Locker reports to, for those who report beside it.
+func (l *Locker) Telemetry() holdfast.Telemetry { return l.cfg.Telemetry }
+
+// Accepts returns the field error that an acquire of c would end with, or nil:
+// for those who want to refuse a claim before there is work to do.
+func (l *Locker) Accepts(c Claim) error {
+	_, err := c.checked(l.cfg)
+	return err
 }
 
 func (l *Locker) recordKey(key string) string  { return l.cfg.Namespace + "lock:" + key }
