@@ -112,7 +112,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 			return nil, last
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("%w: %w", ended("acquire", ctx), last)
+			return nil, fmt.Errorf("%w: %w", ended(ctx, "acquire"), last)
 		case <-l.open.Done():
 			timer.Stop()
 			return nil, ErrClosed

@@ -125,7 +125,7 @@ func (e *LostError) Is(target error) bool {
 
 // ended says that ctx ended, as the error that callers look for and the cause
 // that they gave.
-func ended(op string, ctx context.Context) error {
+func ended(ctx context.Context, op string) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return fmt.Errorf("redlock: %s: %w", op, cause)

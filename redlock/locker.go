@@ -39,6 +39,12 @@ func New(cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
+	return build(cfg)
+}
+
+// build makes a Locker of a checked Config.
+func build(cfg Config) (*Locker, error) {
+	var err error
 	l := &Locker{cfg: cfg, need: len(cfg.Nodes)/2 + 1, scripts: newScripts(cfg.Bound, cfg.FenceTTL)}
 	if l.signals, err = newSignals(cfg); err != nil {
 		return nil, err
