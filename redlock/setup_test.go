@@ -1,0 +1,89 @@
+package redlock
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopServers()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// minis starts n in-process nodes for one test.
+func minis(tb testing.TB, n int) []*miniredis.Miniredis {
+	tb.Helper()
+	nodes := make([]*miniredis.Miniredis, n)
+	for i := range nodes {
+		nodes[i] = miniredis.NewMiniRedis()
+		nodes[i].ClockTTL(true)
+		if err := nodes[i].Start(); err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(nodes[i].Close)
+	}
+	return nodes
+}
+
+func addresses(nodes []*miniredis.Miniredis) []Node {
+	urls := make([]string, len(nodes))
+	for i, n := range nodes {
+		urls[i] = fmt.Sprintf("n%d=redis://%s", i, n.Addr())
+	}
+	return URLs(urls...)
+}
+
+// newLocker has short TTLs and patient timeouts: a loaded machine is slow.
+func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
+	tb.Helper()
+	cfg := Config{Nodes: nodes, TTL: time.Second, MaxTTL: 2 * time.Second, Bound: time.Second, NodeTimeout: 200 * time.Millisecond}
+	for _, c := range change {
+		c(&cfg)
+	}
+	l, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}
+
+var keys atomic.Int64
+
+// newKey is this test's own, on nodes that all tests share.
+func newKey(tb testing.TB) string {
+	return fmt.Sprintf("%s/%d", strings.ReplaceAll(tb.Name(), "/", "."), keys.Add(1))
+}
+
+// eventually waits for what happens behind the caller's back.
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(5 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			tb.Fatal("never: " + what)
+		}
+	}
+}
