@@ -64,8 +64,7 @@ func (g *guard) duplicate(ctx context.Context, job *holdfast.Job, record holdfas
 
 // contended puts the job back, after a delay that the nodes' count decides.
 func (g *guard) contended(ctx context.Context, held *redlock.HeldError) error {
-	waited := time.Since(held.Since)
-	if g.maxWait > 0 && waited > g.maxWait {
+	if g.maxWait > 0 && held.Waited > g.maxWait {
 		return retry.Never(fmt.Errorf("%w of %v: %w", ErrWaitedTooLong, g.maxWait, held))
 	}
 	delay := g.backoff.Delay(held.Count)

@@ -76,9 +76,9 @@ func TestACorneredJobWaitsInPlaceUnasked(t *testing.T) {
 func TestMaxWaitArchives(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
 		defer hold(t, n.locker(t), "j/charge/ch_1")()
-		h := guarded(n.locker(t), &handler{}, lock.MaxWait(time.Millisecond))
+		h := guarded(n.locker(t), &handler{}, lock.MaxWait(300*time.Millisecond))
 		want(t, deliver(t, h, delivery("ch_1", "a1")), retry.KindLater, lock.ErrContended)
-		<-time.After(5 * time.Millisecond)
+		<-time.After(400 * time.Millisecond)
 		want(t, deliver(t, h, delivery("ch_1", "a1")), retry.KindNever, lock.ErrWaitedTooLong)
 	})
 }
