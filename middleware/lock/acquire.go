@@ -59,6 +59,8 @@ func (g *guard) duplicate(ctx context.Context, job *holdfast.Job, record holdfas
 		return retry.Never(err)
 	}
 	g.count.duplicate(ctx, job.Kind)
+	g.locker.Logger().InfoContext(ctx, "duplicate skipped",
+		"kind", job.Kind, "job_id", job.ID, "queue", job.Queue, "token", record.Token)
 	return nil
 }
 
