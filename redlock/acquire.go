@@ -18,8 +18,8 @@ func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
 	})
 }
 
-// Acquire waits until it gets the lease, the job is done, or ctx ends: it tries
-// again after 10, 50, 200 ms, then about every second, all jittered, and when a
+// Acquire waits until it gets the lease, the job is done, Claim.Wait is over, or
+// ctx ends: it tries again after 10, 50, 200 ms, then about every second, all jittered, and when a
 // release is heard of. It waits out missing quorums likewise. Errors are those
 // of TryAcquire, where the one on the end of ctx also Is the reason of the last
 // try. Waiters are not served in order.
@@ -79,6 +79,12 @@ func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting)
 // wait is the way of Acquire.
 func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
 	visit := newNonce()
+	var over <-chan time.Time // never, without a limit
+	if c.Wait > 0 {
+		limit := time.NewTimer(c.Wait)
+		defer limit.Stop()
+		over = limit.C
+	}
 	var freed *waiter
 	var last error
 	for try := 0; ; try++ {
@@ -101,9 +107,12 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		case <-freed.woken:
 			timer.Stop()
 			try = -1
+		case <-over:
+			timer.Stop()
+			return nil, last
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("%w: %w", ended("acquire", ctx), last)
+			return nil, fmt.Errorf("%w: %w", ended(ctx, "acquire"), last)
 		case <-l.open.Done():
 			timer.Stop()
 			return nil, ErrClosed

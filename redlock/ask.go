@@ -42,7 +42,7 @@ func (l *Locker) collect(ctx context.Context, op string, votes <-chan vote, deci
 				return nil
 			}
 		case <-ctx.Done():
-			return ended(op, ctx)
+			return ended(ctx, op)
 		}
 	}
 	return l.noQuorum(op, seen)

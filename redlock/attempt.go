@@ -42,7 +42,7 @@ func (l *Locker) newAttempt(c Claim, visit string) *attempt {
 // on the nodes is cleaned up behind the caller's back.
 func (a *attempt) run(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
-		return nil, ended("acquire", ctx)
+		return nil, ended(ctx, "acquire")
 	}
 	if err := a.l.readClocks(ctx); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (a *attempt) await(ctx context.Context, t *tally) (verdict, error) {
 		case v := <-a.votes:
 			t.add(v)
 		case <-ctx.Done():
-			return undecided, ended("acquire", ctx)
+			return undecided, ended(ctx, "acquire")
 		case <-a.l.open.Done():
 			return undecided, ErrClosed
 		}
@@ -145,7 +145,7 @@ func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
 	return lease, nil
 }
 
-// keys and args of the acquire script.
+// keys are those of the acquire and settle scripts.
 func (a *attempt) keys() []string {
 	keys := []string{a.l.markerKey(), a.l.doneKey(cmp.Or(a.claim.Record, a.claim.Keys[0]))}
 	for _, k := range a.claim.Keys {
@@ -154,6 +154,7 @@ func (a *attempt) keys() []string {
 	return keys
 }
 
+// args are those of the acquire script.
 func (a *attempt) args(token int64) []any {
 	ask := "ask"
 	if a.claim.Record == "" {
@@ -176,8 +177,11 @@ func (a *attempt) heldError(t *tally) error {
 		}
 	}
 	var since int64
-	e.Count, since = t.waited()
+	e.Count, since = t.waited(codeHeld, 3)
 	e.Since = nodeTime(since)
+	if since > 0 {
+		e.Waited = max(0, time.Duration(a.l.nodeNow()-since)*time.Microsecond)
+	}
 	return e
 }
 

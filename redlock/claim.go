@@ -23,6 +23,10 @@ type Claim struct {
 	// TTL is this claim's own: 100 ms to Config.MaxTTL. Default Config.TTL.
 	TTL time.Duration
 
+	// Wait is for how long Acquire tries before it answers with its last
+	// [HeldError] or [NoQuorumError]. Default 0: until its context ends.
+	Wait time.Duration
+
 	// Waiter is an opaque ID, up to 255 bytes, under which the lock nodes count
 	// how often the caller met contention, once per call, until it is granted or
 	// Config.WaiterTTL passes. "" is not counted.
@@ -55,6 +59,9 @@ func (c Claim) checked(cfg Config) (Claim, error) {
 	c.Keys = keys
 	if c.Record != "" && !isKey(c.Record) {
 		return c, bad("Claim.Record", c.Record, keyRange)
+	}
+	if c.Wait < 0 {
+		return c, bad("Claim.Wait", c.Wait, "0 or more")
 	}
 	if len(c.Waiter) > 255 {
 		return c, bad("Claim.Waiter", fmt.Sprintf("%d bytes", len(c.Waiter)), "at most 255 bytes")

@@ -35,6 +35,10 @@ type HeldError struct {
 	Left  time.Duration // until the holder's grant ends, unless it is extended
 	Count int           // how often this waiter met contention, this time included; 0 when it is not counted
 	Since time.Time     // when it first did, by a lock node's clock; zero when it is not counted
+
+	// Waited is how long ago that was, by the nodes' clocks throughout: this
+	// process's own plays no part.
+	Waited time.Duration
 }
 
 func (e *HeldError) Error() string {
@@ -125,7 +129,7 @@ func (e *LostError) Is(target error) bool {
 
 // ended says that ctx ended, as the error that callers look for and the cause
 // that they gave.
-func ended(op string, ctx context.Context) error {
+func ended(ctx context.Context, op string) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return fmt.Errorf("redlock: %s: %w", op, cause)

@@ -51,7 +51,7 @@ func newLease(ctx context.Context, a *attempt, t *tally) *Lease {
 		ends: make([]time.Duration, len(a.l.nodes)), acquired: a.l.cfg.Clock.Now(),
 	}
 	var since int64
-	s.contentions, since = t.waited()
+	s.contentions, since = t.waited(codeOK, 1)
 	s.since = nodeTime(since)
 	var first time.Duration
 	for _, v := range t.votes {

@@ -3,7 +3,10 @@ package redlock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
+
+	"github.com/holdfastjobs/holdfast"
 )
 
 // Locker takes locks on one node set. A process needs one; it is safe for
@@ -37,6 +40,12 @@ func New(cfg Config) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
+	return build(cfg)
+}
+
+// build makes a Locker of a checked Config.
+func build(cfg Config) (*Locker, error) {
+	var err error
 	l := &Locker{cfg: cfg, need: len(cfg.Nodes)/2 + 1, scripts: newScripts(cfg.Bound, cfg.FenceTTL)}
 	if l.signals, err = newSignals(cfg); err != nil {
 		return nil, err
@@ -88,6 +97,19 @@ func (l *Locker) Close() error {
 		errs = append(errs, n.redis.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Telemetry is what the Locker reports to, for those who report beside it.
+func (l *Locker) Telemetry() holdfast.Telemetry { return l.cfg.Telemetry }
+
+// Logger is where the Locker logs, likewise.
+func (l *Locker) Logger() *slog.Logger { return l.cfg.Logger }
+
+// Accepts returns the field error that an acquire of c would end with, or nil:
+// for those who want to refuse a claim before there is work to do.
+func (l *Locker) Accepts(c Claim) error {
+	_, err := c.checked(l.cfg)
+	return err
 }
 
 func (l *Locker) recordKey(key string) string  { return l.cfg.Namespace + "lock:" + key }

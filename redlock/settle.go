@@ -71,10 +71,10 @@ func (a *attempt) settle(s settlement) <-chan settled {
 // passed: by then the grant has run out on its own.
 func (a *attempt) settleOn(i int, s settlement, said func(settled)) {
 	l, n := a.l, a.l.nodes[i]
-	keys := []string{l.markerKey(), a.keys()[1]}
-	args := []any{a.nonce, a.highest, s.mode, s.done, s.retention.Milliseconds()}
+	keys := a.keys()
+	args := []any{a.nonce, a.highest, s.mode, s.done, s.retention.Milliseconds(), a.claim.Waiter}
 	for _, k := range a.claim.Keys {
-		keys, args = append(keys, l.recordKey(k)), append(args, l.channel(k))
+		args = append(args, l.channel(k))
 	}
 	until := l.cfg.Clock.Now() + a.claim.TTL
 	for try := 1; ; try++ {

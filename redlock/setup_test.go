@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
+	logging.Disable() // go-redis tells of every node that tests take down
 	code := m.Run()
 	stopServers()
+	stopMinis()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -47,14 +50,23 @@ func addresses(nodes []*miniredis.Miniredis) []Node {
 	return URLs(urls...)
 }
 
-// newLocker has short TTLs and patient timeouts: a loaded machine is slow.
+// patience is the node timeout where no node is at fault.
+const patience = 3 * time.Second
+
+// newLocker is more patient with its nodes than New allows: a loaded machine is
+// no fault.
 func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	tb.Helper()
-	cfg := Config{Nodes: nodes, TTL: time.Second, MaxTTL: 2 * time.Second, Bound: time.Second, NodeTimeout: 200 * time.Millisecond}
+	cfg := Config{Nodes: nodes, TTL: 5 * time.Second}
 	for _, c := range change {
 		c(&cfg)
 	}
-	l, err := New(cfg)
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg.NodeTimeout = max(cfg.NodeTimeout, patience)
+	l, err := build(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

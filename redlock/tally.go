@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// tally counts the votes of one proposal. Each verdict is final: no answer that
-// is still to come could change it.
+// tally counts the votes of one proposal. A verdict is final, no answer that is
+// still to come could change it; but again, which says that waiting for this
+// token is over.
 type tally struct {
 	nodes, need int
 	token       int64
@@ -112,17 +113,12 @@ func validity(ends []time.Duration, need int) time.Duration {
 	return sorted[len(sorted)-need]
 }
 
-// waited is what the nodes know of the claim's waiter: the most of what they say,
-// since each may have missed some of it.
-func (t *tally) waited() (contentions int, since int64) {
+// waited is what the nodes that answered code know of the claim's waiter: the most
+// of what they say, since each may have missed some of it. at is where the count
+// stands in their replies.
+func (t *tally) waited(code string, at int) (contentions int, since int64) {
 	for _, v := range t.votes {
-		at := 1
-		switch {
-		case v.err != nil:
-			continue
-		case v.reply.code == codeHeld:
-			at = 3
-		case v.reply.code != codeOK:
+		if v.err != nil || v.reply.code != code {
 			continue
 		}
 		if s := v.reply.number(at + 1); s > 0 && (since == 0 || s < since) {

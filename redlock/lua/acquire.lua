@@ -8,7 +8,7 @@
 -- record  = floor:token:state:deadline:nonce:prev_token:prev_state:prev_nonce
 --           state 0 released, 1 held, 2 free but never cleaned up; prev_ is what the grant displaced
 -- done    = token:kind:at_ms:hash:result   kind done or void
--- waiters = hash of waiter -> count:since_us:last_us:visit
+-- waiters = hash of waiter -> count:since_us:last_us:T:visit
 --
 -- Returns {code, now_us, ...}:
 --   FUTURE                             T is ahead of this node's clock by more than Bound
@@ -28,7 +28,7 @@ if ARGV[4] ~= 'none' then done = redis.call('GET', KEYS[2]) or '' end
 if done ~= '' and ARGV[4] == 'ask' and not string.find(done, '^%d+:void:') then return {'DONE', s(now), done} end
 
 local floor, kept, held, displaced = now - @FENCETTL@ + @BOUND@, 0, nil, {}
-local count, since, visit = 0, 0, ''
+local count, since, newest, visit = 0, 0, 0, ''
 for i = 3, #KEYS, 2 do
   local pt, ps, pn = '0', '0', ''
   local r = redis.call('GET', KEYS[i])
@@ -45,16 +45,18 @@ for i = 3, #KEYS, 2 do
   displaced[#displaced + 1] = {pt, ps, pn}
   local w = waiter ~= '' and redis.call('HGET', KEYS[i + 1], waiter)
   if w then
-    local c, first, last, v = string.match(w, '^(%d+):(%d+):(%d+):(.*)$')
-    if tonumber(last) > now - life and tonumber(c) > count then count, since, visit = tonumber(c), tonumber(first), v end
+    local c, first, last, proposed, v = string.match(w, '^(%d+):(%d+):(%d+):(%d+):(.*)$')
+    if tonumber(last) > now - life and tonumber(c) > count then
+      count, since, newest, visit = tonumber(c), tonumber(first), tonumber(proposed), v
+    end
   end
 end
 
 if held then
-  if waiter ~= '' then
+  if waiter ~= '' and T > newest then -- a try that a later one has overtaken was not counted, and is not now
     if count == 0 then since = now end
     if visit ~= ARGV[6] then count = count + 1 end
-    local w = table.concat({s(count), s(since), s(now), ARGV[6]}, ':')
+    local w = table.concat({s(count), s(since), s(now), ARGV[2], ARGV[6]}, ':')
     local waiters = KEYS[held[1] * 2 + 2]
     redis.call('HSET', waiters, waiter, w)
     redis.call('PEXPIRE', waiters, s(life / 1000))

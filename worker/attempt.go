@@ -1,0 +1,106 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/retry"
+)
+
+// attempt is the innermost layer: whether the handler may run at all, until
+// when, and on a goroutine of its own.
+func (w *Worker) attempt(h holdfast.Handler) holdfast.Handler {
+	return holdfast.HandlerFunc(func(ctx context.Context, job *holdfast.Job) error {
+		if job.Attempt > job.MaxAttempts {
+			return retry.Never(fmt.Errorf("%w: attempt %d of %d", ErrBudget, job.Attempt, job.MaxAttempts))
+		}
+		if !job.Deadline.IsZero() && !time.Now().Before(job.Deadline) {
+			return retry.Never(fmt.Errorf("%w: it was %s", ErrExpired, job.Deadline.UTC().Format(time.RFC3339)))
+		}
+		ctx, cancel := limit(ctx, job)
+		defer cancel()
+		err := w.call(ctx, job, h)
+		if err == nil {
+			return nil // in time or not: what is done is done
+		}
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, ErrExpired):
+			return retry.Never(because(cause, err))
+		case errors.Is(cause, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
+			return because(cause, err)
+		}
+		return err
+	})
+}
+
+// limit returns the handler's own context: it ends with the delivery's, and at
+// the attempt's timeout or the job's deadline, whichever comes first.
+func limit(ctx context.Context, job *holdfast.Job) (context.Context, context.CancelFunc) {
+	var end time.Time
+	var cause error
+	if job.Timeout > 0 {
+		end, cause = time.Now().Add(job.Timeout), fmt.Errorf("%w after %s", ErrTimeout, job.Timeout)
+	}
+	if !job.Deadline.IsZero() && (end.IsZero() || job.Deadline.Before(end)) {
+		end, cause = job.Deadline, ErrExpired
+	}
+	if end.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, end, cause)
+}
+
+// because puts the reason why the context ended in front of the handler's error,
+// once.
+func because(cause, err error) error {
+	if errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// call runs h on a goroutine of its own, so that runtime.Goexit ends that one
+// and not asynq's, and so that a handler that never returns can be given up.
+func (w *Worker) call(ctx context.Context, job *holdfast.Job, h holdfast.Handler) error {
+	returned := make(chan error, 1)
+	w.running.enter(job)
+	go func() {
+		defer w.running.leave(job)
+		err := ErrGoexit
+		defer func() { returned <- err }()
+		err = w.catch(ctx, job, h)
+	}()
+	select {
+	case err := <-returned:
+		return err
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), ErrStopping) {
+		return <-returned // Config.Drain says how long Run waits
+	}
+	patience := time.NewTimer(w.cfg.MaxOverrun)
+	defer patience.Stop()
+	select {
+	case err := <-returned:
+		return err
+	case <-patience.C:
+		w.log(job).ErrorContext(ctx, "handler ignores the end of its context and is given up", "err", context.Cause(ctx))
+		return fmt.Errorf("%w: %w, and it still ran %s later", ErrOverrun, context.Cause(ctx), w.cfg.MaxOverrun)
+	}
+}
+
+// catch turns a panic of h into a *PanicError.
+func (w *Worker) catch(ctx context.Context, job *holdfast.Job, h holdfast.Handler) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			w.log(job).ErrorContext(ctx, "handler panicked", "err", p, "stack", string(p.Stack))
+			err = p
+		}
+	}()
+	return h.Handle(ctx, job)
+}
