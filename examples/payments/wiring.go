@@ -18,7 +18,7 @@ import (
 func newLocker(nodes []string, namespace string, t holdfast.Telemetry) (*redlock.Locker, error) {
 	return redlock.New(redlock.Config{
 		Nodes: redlock.URLs(nodes...), Namespace: namespace,
-		TTL: 2 * time.Second, MaxTTL: 2 * time.Second, Telemetry: t,
+		TTL: 2 * time.Second, MaxTTL: 2 * time.Second, NodeTimeout: 200 * time.Millisecond, Telemetry: t,
 	})
 }
 
@@ -28,7 +28,7 @@ func newLocker(nodes []string, namespace string, t holdfast.Telemetry) (*redlock
 func locked(locker *redlock.Locker) holdfast.Middleware {
 	return lock.Middleware(locker,
 		lock.Also(func(c Charge) []string { return []string{"account/" + c.Account} }),
-		lock.Wait(10*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond))
+		lock.InPlace(260*time.Millisecond))
 }
 
 // newWorker makes a worker that charges payments.

@@ -13,7 +13,7 @@ import (
 // state is what progress shows.
 type state struct {
 	charged, contended, skipped int64
-	waiting, retrying           int // jobs
+	waiting, retrying           int64 // jobs
 }
 
 func (s state) String() string {

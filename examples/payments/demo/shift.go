@@ -64,6 +64,9 @@ func (s *shift) work(ctx context.Context, producer Producer, p progress) error {
 		case <-outer.Done():
 			return errInterrupted
 		case err := <-s.workers.Died():
+			if outer.Err() != nil {
+				return errInterrupted // a signal to the whole group reached both
+			}
 			return err
 		case err := <-finished:
 			if busy = false; err != nil {
@@ -74,7 +77,7 @@ func (s *shift) work(ctx context.Context, producer Producer, p progress) error {
 			}
 			finished = nil
 		case <-tick.C:
-			left, err := s.queue.look()
+			left, err := s.queue.look(ctx)
 			if err != nil {
 				return err
 			}
@@ -124,7 +127,7 @@ func (s *shift) outcome(ctx context.Context, db *ledger.DB, unique []input.Payme
 	if err != nil {
 		return nil, err
 	}
-	left, err := s.queue.look()
+	left, err := s.queue.look(ctx)
 	if err != nil {
 		return nil, err
 	}
