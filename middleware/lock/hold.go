@@ -1,0 +1,71 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/redlock"
+	"github.com/holdfastjobs/holdfast/retry"
+)
+
+// hold runs the handler under the lease and settles it, also when the handler
+// panics or ends its goroutine.
+func (g *guard) hold(ctx context.Context, job *holdfast.Job, lease *redlock.Lease) error {
+	settled := false
+	defer func() {
+		if !settled {
+			_, _ = lease.Release(ctx) // the panic is the news; an unreleased key is free after TTL
+		}
+	}()
+	failure := g.next.Handle(lease.Context(), job)
+	settled = true
+	if failure != nil {
+		return g.failed(ctx, lease, failure)
+	}
+	return g.done(ctx, job, lease)
+}
+
+// failed releases. The handler's verdict stands only if the attempt still owned
+// the job when it fell: a newer attempt may own the queue's entry otherwise.
+func (g *guard) failed(ctx context.Context, lease *redlock.Lease, failure error) error {
+	if lost := released(ctx, lease); lost != nil {
+		return g.later(ErrLost, errors.Join(lost, failure))
+	}
+	return failure
+}
+
+// done records the completion. Only a recorded one is acknowledged.
+func (g *guard) done(ctx context.Context, job *holdfast.Job, lease *redlock.Lease) error {
+	if job.Foreign {
+		if lost := released(ctx, lease); lost != nil {
+			return g.later(ErrNotRecorded, lost)
+		}
+		return nil
+	}
+	record := holdfast.Record{Hash: job.Hash, Result: job.Result()}
+	if err := lease.Finish(ctx, record, g.retention); err != nil {
+		return g.later(ErrNotRecorded, err)
+	}
+	return nil
+}
+
+// released frees the keys and returns nil if they were ours until then. When too
+// few nodes answer they were: the lease was valid, and the keys are free after
+// TTL.
+func released(ctx context.Context, lease *redlock.Lease) error {
+	outcome, _ := lease.Release(ctx)
+	if lost := lease.Err(); lost != nil {
+		return lost
+	}
+	if outcome == redlock.Expired {
+		return redlock.ErrLost
+	}
+	return nil
+}
+
+// later puts the job back, uncounted, whatever verdict err carries.
+func (g *guard) later(reason, err error) error {
+	return retry.Later(fmt.Errorf("%w: %w", reason, err), g.backoff.Delay(1))
+}

@@ -1,0 +1,116 @@
+package lock
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/retry"
+)
+
+// Option sets what one handler's lock does differently. A value out of range
+// panics at registration.
+type Option func(*settings)
+
+type settings struct {
+	ttl       time.Duration
+	retention time.Duration
+	inPlace   time.Duration
+	maxWait   time.Duration
+	backoff   retry.Policy
+	noQuorum  retry.Policy
+	also      []resources
+}
+
+// resources names what jobs of one type touch, besides themselves.
+type resources struct {
+	args  reflect.Type
+	names func(args any) []string
+}
+
+func defaults() settings {
+	return settings{
+		backoff:  retry.Wait(),
+		noQuorum: retry.Jitter(retry.Exponential(time.Second, 15*time.Second), 0.5),
+	}
+}
+
+// Also locks resources together with the job: names such as "account/a1", up to
+// 15 in all, each under the key r/<name>. Jobs of any kind that name the same
+// resource run one at a time. A is the handler's own type, or an interface that
+// it implements; any other panics at registration. A job whose names are empty
+// strings, too many or too long is archived with that reason.
+func Also[A any](names func(A) []string) Option {
+	if names == nil {
+		panic("lock: Also takes a function, and got nil")
+	}
+	also := resources{
+		args:  reflect.TypeFor[A](),
+		names: func(args any) []string { return names(args.(A)) },
+	}
+	return func(s *settings) { s.also = append(s.also, also) }
+}
+
+// TTL is how long the lock outlives its holder's last sign of life: the time
+// until a job whose worker died may run again. 0 is the locker's own, 5 s by
+// default; the locker's range holds.
+func TTL(d time.Duration) Option {
+	d = atLeast("TTL", d, 0)
+	return func(s *settings) { s.ttl = d }
+}
+
+// Retention is how long the completion record refuses duplicates after the job
+// is done: 1 s to 10 years. 0 is the locker's own, 24 h by default.
+func Retention(d time.Duration) Option {
+	if d != 0 {
+		d = atLeast("Retention", d, time.Second)
+	}
+	return func(s *settings) { s.retention = d }
+}
+
+// InPlace lets a contended job wait in its worker slot for up to d, woken by the
+// holder's release, before it goes back to the retry set. 260 ms is three tries
+// more, after 10, 50 and 200 ms. 0, the default, is none: the slot is free for
+// other work at once.
+func InPlace(d time.Duration) Option {
+	d = atLeast("InPlace", d, 0)
+	return func(s *settings) { s.inPlace = d }
+}
+
+// Backoff is when a contended job comes again, by how often it met contention
+// since it last held the lock. The default is [retry.Wait]: 1, 2, 4 s … to 1 min,
+// each ±50 %. The queue counts in whole seconds, rounded up.
+func Backoff(p retry.Policy) Option {
+	p = given("Backoff", p)
+	return func(s *settings) { s.backoff = p }
+}
+
+// NoQuorumBackoff is when a job comes again after fewer than a majority of lock
+// nodes answered. Its attempt number grows with the outage, as one job's would
+// that has tried since it began. The default is 1, 2, 4 s … to 15 s, each ±50 %.
+func NoQuorumBackoff(p retry.Policy) Option {
+	p = given("NoQuorumBackoff", p)
+	return func(s *settings) { s.noQuorum = p }
+}
+
+// MaxWait archives a job, with [ErrWaitedTooLong], that meets contention more
+// than d after it first did. 0, the default, is never.
+func MaxWait(d time.Duration) Option {
+	d = atLeast("MaxWait", d, 0)
+	return func(s *settings) { s.maxWait = d }
+}
+
+func atLeast(field string, d, least time.Duration) time.Duration {
+	if d < least {
+		panic((&holdfast.FieldError{Room: "lock", Field: field, Value: d, Want: fmt.Sprintf("%v or more", least)}).Error())
+	}
+	return d
+}
+
+func given(field string, p retry.Policy) retry.Policy {
+	if p == nil {
+		panic("lock: " + field + ": nil is not accepted: want a retry.Policy")
+	}
+	return p
+}

@@ -1,0 +1,64 @@
+package lock_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/middleware/lock"
+	"github.com/holdfastjobs/holdfast/redlock"
+)
+
+type refund struct{ Account string }
+
+func (refund) AccountName() string { return "" }
+
+func TestMistakesPanicAtRegistration(t *testing.T) {
+	t.Parallel()
+	l := idle(t)
+	route := holdfast.Route{Kind: "charge", Args: reflect.TypeFor[charge]()}
+	for want, register := range map[string]func(){
+		"Also takes lock_test.refund, but the handler of kind \"charge\" takes lock_test.charge": func() {
+			lock.Middleware(l, lock.Also(func(refund) []string { return nil }))(route, &handler{})
+		},
+		"Middleware takes a locker":   func() { lock.Middleware(nil) },
+		"Also takes a function":       func() { lock.Also[charge](nil) },
+		"TTL: 50ms is not accepted":   func() { lock.Middleware(l, lock.TTL(50*time.Millisecond)) },
+		"TTL: 11s is not accepted":    func() { lock.Middleware(l, lock.TTL(11*time.Second)) },
+		"TTL: -1ns is not accepted":   func() { lock.TTL(-1) },
+		"Retention: 1ms":              func() { lock.Retention(time.Millisecond) },
+		"InPlace: -1s":                func() { lock.InPlace(-time.Second) },
+		"MaxWait: -1s":                func() { lock.MaxWait(-time.Second) },
+		"Backoff: nil is not":         func() { lock.Backoff(nil) },
+		"NoQuorumBackoff: nil is not": func() { lock.NoQuorumBackoff(nil) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, want) {
+					t.Errorf("panic %q, want one that says %q", said, want)
+				}
+			}()
+			register()
+		}()
+	}
+}
+
+func TestAlsoTakesAnInterfaceThatTheHandlersTypeImplements(t *testing.T) {
+	t.Parallel()
+	route := holdfast.Route{Kind: "refund", Args: reflect.TypeFor[refund]()}
+	lock.Middleware(idle(t), lock.Also(func(interface{ AccountName() string }) []string { return nil }))(route, &handler{})
+}
+
+// idle is a locker that nobody asks anything.
+func idle(t *testing.T) *redlock.Locker {
+	t.Helper()
+	l, err := redlock.New(redlock.Config{Nodes: redlock.URLs("redis://127.0.0.1:1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}

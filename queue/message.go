@@ -1,0 +1,93 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+
+	"github.com/holdfastjobs/holdfast"
+)
+
+// message is one call of Enqueue, checked and encoded.
+type message struct {
+	settings
+	kind     string
+	payload  []byte
+	envelope holdfast.Envelope
+	start    time.Time
+}
+
+func (m *message) taskID() string { return m.kind + ":" + m.envelope.JobID }
+
+func (c *Client) message(args holdfast.Args, options []Option) (*message, error) {
+	if v := reflect.ValueOf(args); args == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, refuse(true, "Args", fmt.Sprintf("nil %T", args), "a job")
+	}
+	now := time.Now()
+	s := c.config.settings(options)
+	if err := s.check(now); err != nil {
+		return nil, err
+	}
+	kind, id := args.Kind(), args.JobID()
+	if err := checkName(holdfast.CheckKind(kind)); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	if err := checkName(holdfast.CheckJobID(id)); err != nil {
+		return nil, err
+	}
+	payload, err := c.encode(args)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{settings: s, kind: kind, payload: payload, start: s.start(now)}
+	m.envelope = holdfast.Envelope{
+		JobID:       id,
+		Nonce:       uuid.NewString(),
+		Hash:        holdfast.PayloadHash(payload),
+		EnqueuedAt:  now,
+		Timeout:     s.timeout,
+		MaxAttempts: s.maxAttempts,
+	}
+	if s.deadline != nil {
+		m.envelope.Deadline = *s.deadline
+	}
+	return m, nil
+}
+
+// encode keeps the words of encoding/json to itself: they may quote the value.
+func (c *Client) encode(args holdfast.Args) ([]byte, error) {
+	payload, err := json.Marshal(args)
+	if err != nil {
+		return nil, refuse(true, "Args", fmt.Sprintf("%T", args), "a value that encoding/json can marshal")
+	}
+	if len(payload) > c.config.MaxPayload {
+		return nil, refuse(true, "Args", fmt.Sprintf("%T of %d bytes", args, len(payload)), fmt.Sprintf("at most %d bytes", c.config.MaxPayload))
+	}
+	return payload, nil
+}
+
+// Asynq's own limits only back up those of the worker, so they lie behind them:
+// it must not give up first on a running job, nor count the last attempt before
+// the worker did. It gets no deadline: it would requeue a running handler.
+const (
+	behindTimeout  = 10 * time.Second
+	behindAttempts = 2
+)
+
+func (m *message) task(headers map[string]string, maxOverrun time.Duration) *asynq.Task {
+	return asynq.NewTaskWithHeaders(m.kind, m.payload, headers,
+		asynq.TaskID(m.taskID()),
+		asynq.Queue(m.queue),
+		asynq.Timeout(wholeSeconds(m.timeout+maxOverrun+behindTimeout)),
+		asynq.MaxRetry(m.maxAttempts+behindAttempts),
+		asynq.Retention(wholeSeconds(m.retention)),
+		asynq.ProcessAt(m.start),
+	)
+}

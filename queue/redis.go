@@ -1,0 +1,62 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+)
+
+// connect makes a client that heeds the deadline of each call and does not
+// linger at a Redis that is down. Of an option type other than RedisClientOpt
+// it takes the client as it comes: that heeds deadlines between tries only.
+func connect(option asynq.RedisConnOpt) (redis.UniversalClient, error) {
+	if p, ok := option.(*asynq.RedisClientOpt); ok && p != nil {
+		option = *p
+	}
+	if o, ok := option.(asynq.RedisClientOpt); ok {
+		return redis.NewClient(&redis.Options{
+			Network: o.Network, Addr: o.Addr, TLSConfig: o.TLSConfig,
+			Username: o.Username, Password: o.Password, DB: o.DB,
+			DialTimeout:   cmp.Or(o.DialTimeout, time.Second),
+			ReadTimeout:   cmp.Or(o.ReadTimeout, time.Second),
+			WriteTimeout:  cmp.Or(o.WriteTimeout, o.ReadTimeout, time.Second),
+			DialerRetries: 1, // each try of a command dials again anyway
+			PoolSize:      o.PoolSize,
+
+			ContextTimeoutEnabled: true,
+		}), nil
+	}
+	client, ok := option.MakeRedisClient().(redis.UniversalClient)
+	if !ok {
+		return nil, refuse(true, "Redis", fmt.Sprintf("%T", option), "an option that makes a redis.UniversalClient")
+	}
+	return client, nil
+}
+
+// inspect looks at one entry. asynq's Inspector takes no context, so it gets a
+// client that puts ours in the place of its own.
+func (c *Client) inspect(ctx context.Context, queue, taskID string) (*asynq.TaskInfo, error) {
+	return asynq.NewInspectorFromRedisClient(within{c.redis, ctx}).GetTaskInfo(queue, taskID)
+}
+
+// within overrides the three commands of Inspector.GetTaskInfo.
+type within struct {
+	redis.UniversalClient
+	ctx context.Context
+}
+
+func (w within) SIsMember(_ context.Context, key string, member any) *redis.BoolCmd {
+	return w.UniversalClient.SIsMember(w.ctx, key, member)
+}
+
+func (w within) EvalSha(_ context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return w.UniversalClient.EvalSha(w.ctx, sha, keys, args...)
+}
+
+func (w within) Eval(_ context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return w.UniversalClient.Eval(w.ctx, script, keys, args...)
+}

@@ -1,0 +1,128 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// TryAcquire makes one attempt. It returns a lease, or exactly one of
+// [HeldError], [DoneError], [NoQuorumError], an error that Is ctx's own, a field
+// error for a bad claim, and [ErrClosed]. When ctx ends it returns at once; what
+// the attempt left on the nodes is cleaned up meanwhile.
+func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
+	return l.acquire(ctx, c, func(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
+		return l.try(ctx, c, newNonce(), seen)
+	})
+}
+
+// Acquire waits until it gets the lease, the job is done, Claim.Wait is over, or
+// ctx ends: it tries again after 10, 50, 200 ms, then about every second, all jittered, and when a
+// release is heard of. It waits out missing quorums likewise. Errors are those
+// of TryAcquire, where the one on the end of ctx also Is the reason of the last
+// try. Waiters are not served in order.
+func (l *Locker) Acquire(ctx context.Context, c Claim) (*Lease, error) {
+	return l.acquire(ctx, c, l.wait)
+}
+
+// Do acquires key, runs f with the lease's context, and releases, also when f
+// panics. It returns the error of Acquire without running f; else f's, joined
+// with a [LostError] if the lease was lost meanwhile.
+func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error) (err error) {
+	lease, err := l.Acquire(ctx, Key(key))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// Unknown is no news for the caller: the lease runs out on its own.
+		_, _ = lease.Release(ctx)
+		err = errors.Join(err, lease.Err())
+	}()
+	return f(lease.Context())
+}
+
+// sighting is what telemetry tells of a call.
+type sighting struct {
+	tries  int
+	holder int64
+}
+
+func (l *Locker) acquire(ctx context.Context, c Claim, way func(context.Context, Claim, *sighting) (*Lease, error)) (*Lease, error) {
+	c, err := c.checked(l.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	var seen sighting
+	span := l.signals.acquiring(ctx, c)
+	// The span ends here: what the holder does is no part of the acquire, so the
+	// lease's context does not come from it.
+	lease, err := way(ctx, c, &seen)
+	span.end(lease, err, seen)
+	return lease, err
+}
+
+func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting) (*Lease, error) {
+	lease, err := l.newAttempt(c, visit).run(ctx)
+	seen.tries++
+	if held, ok := errors.AsType[*HeldError](err); ok {
+		seen.holder = held.Token
+	}
+	return lease, err
+}
+
+// wait is the way of Acquire.
+func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
+	visit := newNonce()
+	var over <-chan time.Time // never, without a limit
+	if c.Wait > 0 {
+		limit := time.NewTimer(c.Wait)
+		defer limit.Stop()
+		over = limit.C
+	}
+	var freed *waiter
+	var last error
+	for try := 0; ; try++ {
+		lease, err := l.try(ctx, c, visit, seen)
+		switch {
+		case errors.Is(err, ErrHeld), errors.Is(err, ErrNoQuorum):
+			last = err
+		case err != nil && ctx.Err() != nil && last != nil:
+			return nil, fmt.Errorf("%w: %w", err, last)
+		default:
+			return lease, err
+		}
+		if freed == nil {
+			freed = l.wakes.join(c.Keys)
+			defer l.wakes.leave(freed)
+		}
+		timer := time.NewTimer(pauseAfter(try))
+		select {
+		case <-timer.C:
+		case <-freed.woken:
+			timer.Stop()
+			try = -1
+		case <-over:
+			timer.Stop()
+			return nil, last
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("%w: %w", ended(ctx, "acquire"), last)
+		case <-l.open.Done():
+			timer.Stop()
+			return nil, ErrClosed
+		}
+	}
+}
+
+// pauseAfter is 10, 50, 200 ms, then 1 s; give or take half.
+func pauseAfter(try int) time.Duration {
+	steps := [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second}
+	d := steps[min(try, len(steps)-1)]
+	return d/2 + rand.N(d)
+}

@@ -1,0 +1,84 @@
+package redlock
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Claim is what an acquire asks for.
+type Claim struct {
+	// Keys are taken together under one token, all or none: 1 to 16, each of 1 to
+	// 255 bytes of UTF-8 without control characters. One given twice counts once.
+	Keys []string
+
+	// Name is the template of the keys, such as a job's kind, for spans and
+	// metrics: never a key, never an ID. "" leaves it out.
+	Name string
+
+	// TTL is this claim's own: 100 ms to Config.MaxTTL. Default Config.TTL.
+	TTL time.Duration
+
+	// Wait is for how long Acquire tries before it answers with its last
+	// [HeldError] or [NoQuorumError]. Default 0: until its context ends.
+	Wait time.Duration
+
+	// Waiter is an opaque ID, up to 255 bytes, under which the lock nodes count
+	// how often the caller met contention, once per call, until it is granted or
+	// Config.WaiterTTL passes. "" is not counted.
+	Waiter string
+
+	// Record is the key whose completion record answers [DoneError] and that
+	// [Lease.Finish] writes: normally Keys[0]. "" means none.
+	Record string
+}
+
+// Key is a claim on keys alone: with the default TTL, uncounted, no record.
+func Key(keys ...string) Claim { return Claim{Keys: keys} }
+
+const keyRange = "1 to 255 bytes of UTF-8 without control characters"
+
+// checked returns the claim with its defaults, or the first bad field.
+func (c Claim) checked(cfg Config) (Claim, error) {
+	if len(c.Keys) == 0 || len(c.Keys) > 16 {
+		return c, bad("Claim.Keys", fmt.Sprintf("%d keys", len(c.Keys)), "1 to 16 keys")
+	}
+	keys := make([]string, 0, len(c.Keys))
+	for i, k := range c.Keys {
+		if !isKey(k) {
+			return c, bad(fmt.Sprintf("Claim.Keys[%d]", i), k, keyRange)
+		}
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	c.Keys = keys
+	if c.Record != "" && !isKey(c.Record) {
+		return c, bad("Claim.Record", c.Record, keyRange)
+	}
+	if c.Wait < 0 {
+		return c, bad("Claim.Wait", c.Wait, "0 or more")
+	}
+	if len(c.Waiter) > 255 {
+		return c, bad("Claim.Waiter", fmt.Sprintf("%d bytes", len(c.Waiter)), "at most 255 bytes")
+	}
+	if c.TTL == 0 {
+		c.TTL = cfg.TTL
+	}
+	return c, within("Claim.TTL", c.TTL, 100*time.Millisecond, cfg.MaxTTL)
+}
+
+func isKey(k string) bool {
+	return k != "" && len(k) <= 255 && utf8.ValidString(k) && !strings.ContainsFunc(k, unicode.IsControl)
+}
+
+// margin is what a holder gives up at the end of every grant: slewing clocks may
+// run apart by that much while the grant lives.
+func margin(ttl time.Duration) time.Duration { return max(ttl/10, 20*time.Millisecond) }
+
+// newNonce is unique among all attempts of all processes. It has no colon.
+func newNonce() string { return rand.Text() }

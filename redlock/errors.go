@@ -1,0 +1,134 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+)
+
+// What callers branch on. The first three have types that carry more:
+// [HeldError], [NoQuorumError], [DoneError]; [ErrLost] is the cause with which a
+// lease's context ends, as a [LostError].
+var (
+	ErrHeld     = errors.New("redlock: held by another")
+	ErrNoQuorum = errors.New("redlock: no majority of lock nodes")
+	ErrDone     = errors.New("redlock: already done")
+	ErrLost     = errors.New("redlock: lease lost")
+
+	// ErrStale is the answer of [Lease.Finish] when the lease was not ours any
+	// more: nothing was recorded on a majority, and nothing will be.
+	ErrStale = errors.New("redlock: lease is stale, completion refused")
+	// ErrUnknown says that too few nodes answered to know what happened.
+	ErrUnknown = errors.New("redlock: outcome unknown")
+	// ErrClosed says that the [Locker] was closed.
+	ErrClosed = errors.New("redlock: locker closed")
+)
+
+// HeldError says that another holds a key of the claim. It Is [ErrHeld].
+type HeldError struct {
+	Key   string
+	Token int64         // the holder's
+	Left  time.Duration // until the holder's grant ends, unless it is extended
+	Count int           // how often this waiter met contention, this time included; 0 when it is not counted
+	Since time.Time     // when it first did, by a lock node's clock; zero when it is not counted
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("redlock: acquire %q: held under token %d for another %v", e.Key, e.Token, e.Left.Round(time.Millisecond))
+}
+
+// Is reports whether target is [ErrHeld].
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// Answer is what one lock node said.
+type Answer struct {
+	Node string
+	// Code is the first word of the node's script reply, such as "OK", "HELD"
+	// or "LOW"; "" when the node gave none.
+	Code string
+	Err  error // why there is no Code; nil when there is one
+}
+
+func (a Answer) String() string {
+	switch {
+	case a.Err != nil:
+		return a.Node + ": " + a.Err.Error()
+	case a.Code == "":
+		return a.Node + ": not asked to the end"
+	}
+	return a.Node + ": " + a.Code
+}
+
+// NoQuorumError says that too few nodes answered, or agreed, to decide, and what
+// each of them said, in the order of [Config.Nodes]. It Is [ErrNoQuorum], and no
+// node's error: a node's timeout must not pass for the caller's own.
+type NoQuorumError struct {
+	Op      string // what was tried: "acquire", "record", "check", "release", "finish", "read time"
+	Need    int    // the majority
+	Answers []Answer
+}
+
+func (e *NoQuorumError) Error() string {
+	said := make([]string, len(e.Answers))
+	for i, a := range e.Answers {
+		said[i] = a.String()
+	}
+	return fmt.Sprintf("redlock: %s: no majority (%d of %d): %s", e.Op, e.Need, len(e.Answers), strings.Join(said, "; "))
+}
+
+// Is reports whether target is [ErrNoQuorum].
+func (e *NoQuorumError) Is(target error) bool { return target == ErrNoQuorum }
+
+// DoneError says that the job under [Claim.Record] is done: a majority of nodes
+// keeps the same completion record. It Is [ErrDone].
+type DoneError struct {
+	Key    string
+	Record holdfast.Record
+}
+
+func (e *DoneError) Error() string {
+	return fmt.Sprintf("redlock: acquire %q: already done under token %d", e.Key, e.Record.Token)
+}
+
+// Is reports whether target is [ErrDone].
+func (e *DoneError) Is(target error) bool { return target == ErrDone }
+
+// Why a lease was lost.
+type Why string
+
+const (
+	LostExpired Why = "expired" // no majority confirmed it in time
+	LostTaken   Why = "taken"   // a majority said that it is released, or another's
+	LostClosed  Why = "closed"  // the Locker was closed
+)
+
+// LostError is the cause with which the context of a lost lease ends. It Is
+// [ErrLost], and [ErrClosed] when Why is [LostClosed].
+type LostError struct {
+	Key   string // the lease's first
+	Token int64
+	Why   Why
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("redlock: lease on %q under token %d lost: %s", e.Key, e.Token, e.Why)
+}
+
+// Is reports whether target is [ErrLost], or [ErrClosed] after Close.
+func (e *LostError) Is(target error) bool {
+	return target == ErrLost || target == ErrClosed && e.Why == LostClosed
+}
+
+// ended says that ctx ended, as the error that callers look for and the cause
+// that they gave.
+func ended(ctx context.Context, op string) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return fmt.Errorf("redlock: %s: %w", op, cause)
+	}
+	return fmt.Errorf("redlock: %s: %w: %w", op, err, cause)
+}

@@ -1,0 +1,157 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+)
+
+// Outcome is how a release ended.
+type Outcome string
+
+const (
+	Released Outcome = "released" // a majority freed what was ours
+	Expired  Outcome = "expired"  // it was not ours any more: too late, or taken
+	Unknown  Outcome = "unknown"  // too few nodes answered; it runs out within a TTL
+)
+
+// Release ends the lease's context and frees the keys on all nodes. It returns
+// when a majority has told, within about the node timeout, and keeps telling the
+// others for up to a TTL. The end of ctx does not stop it. A second call returns
+// the first one's outcome; after [Unknown] it asks again.
+//
+// The error is nil unless the outcome is [Unknown]; then it Is [ErrUnknown] and
+// has every node's answer, or [ErrClosed] after Close.
+func (s *Lease) Release(ctx context.Context) (Outcome, error) {
+	if err := s.l.enter(); err != nil {
+		return Unknown, err
+	}
+	defer s.l.leave()
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	if s.last != nil && s.last.outcome != Unknown {
+		return s.last.outcome, nil
+	}
+	late := s.settle()
+	if s.last == nil {
+		s.last = &settlement{mode: modeRelease}
+	}
+	said := s.try.settle(*s.last)
+	if late {
+		s.last.outcome = Expired
+		return Expired, nil
+	}
+	end := s.l.signals.releasing(ctx, s)
+	s.last.outcome, s.last.err = s.l.released(said)
+	end(s.last.outcome)
+	return s.last.outcome, s.last.err
+}
+
+// Finish writes the completion record of the claim's Record key and releases, in
+// one script per node. r.Hash may have up to 128 bytes and no colon, r.Result up
+// to 64 KiB, of any bytes; Token and At are the lease's own. retention is 1 s to
+// 10 years; 0 is Config.Retention.
+//
+// nil means that a majority has committed it: no later claim with the same
+// Record is granted while a majority keeps it. [ErrStale] means that the lease
+// was not ours any more, and the record is not, and will not be, on a majority.
+// [ErrUnknown] means that too few nodes answered within the TTL. Whatever it
+// returns but a field error, the lease is released. Like Release it is not
+// stopped by ctx and may be said twice; after [ErrUnknown] it asks again, with
+// the first call's record.
+func (s *Lease) Finish(ctx context.Context, r holdfast.Record, retention time.Duration) error {
+	if err := checkRecord(s.try.claim, r, retention); err != nil {
+		return err
+	}
+	if err := s.l.enter(); err != nil {
+		return err
+	}
+	defer s.l.leave()
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	switch {
+	case s.last == nil:
+		r.Token, r.At = s.token, time.UnixMicro(s.l.nodeNow())
+		if retention == 0 {
+			retention = s.l.cfg.Retention
+		}
+		s.last = &settlement{mode: modeFinish, done: formatDone(kindDone, r), retention: retention}
+	case s.last.mode != modeFinish:
+		return fmt.Errorf("redlock: finish %q: released before: %w", s.try.claim.Record, ErrStale)
+	case !errors.Is(s.last.err, ErrUnknown):
+		return s.last.err
+	}
+	s.settle()
+	end := s.l.signals.releasing(ctx, s)
+	s.last.outcome, s.last.err = s.l.finished(s.try.settle(*s.last), s.try.claim.Record)
+	end(s.last.outcome)
+	return s.last.err
+}
+
+// settle ends the holder's side, before the nodes are told: nothing of it may go
+// on when the next holder begins. It reports whether validity was over.
+func (s *Lease) settle() (late bool) {
+	if s.end() <= s.l.cfg.Clock.Now() {
+		s.lose(LostExpired)
+	}
+	s.mu.Lock()
+	first := !s.settled
+	s.settled = true
+	late = s.lost != nil
+	s.mu.Unlock()
+	s.cancel(nil)
+	s.l.keeper.remove(s)
+	if first && !late {
+		s.l.signals.held(s, "acquired")
+	}
+	return late
+}
+
+// released counts until the outcome is certain, or every node has spoken once.
+func (l *Locker) released(said <-chan settled) (Outcome, error) {
+	votes := make([]vote, 0, len(l.nodes))
+	for range l.nodes {
+		votes = append(votes, nextFirst(said, votes))
+		switch {
+		case count(votes, codeOK) >= l.need:
+			return Released, nil
+		case count(votes, codeNone)+count(votes, codeStale) > len(l.nodes)-l.need:
+			return Expired, nil
+		}
+	}
+	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", votes))
+}
+
+// nextFirst returns the next vote of a node that is not among seen.
+func nextFirst(said <-chan settled, seen []vote) vote {
+	for {
+		v := <-said
+		if !slices.ContainsFunc(seen, func(s vote) bool { return s.node == v.node }) {
+			return v.vote
+		}
+	}
+}
+
+// finished counts until the record is committed or refused for good, or no node
+// has more to say.
+func (l *Locker) finished(said <-chan settled, key string) (Outcome, error) {
+	var votes []vote
+	for len(votes) < len(l.nodes) {
+		v := <-said
+		if !v.final {
+			continue
+		}
+		votes = append(votes, v.vote)
+		switch {
+		case count(votes, codeOK) >= l.need:
+			return Released, nil
+		case count(votes, codeStale) > len(l.nodes)-l.need:
+			return Expired, fmt.Errorf("redlock: finish %q: %w", key, ErrStale)
+		}
+	}
+	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("finish", votes))
+}

@@ -1,0 +1,180 @@
+package redlock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+)
+
+func job(key string) Claim { return Claim{Keys: []string{key}, Record: key} }
+
+// expire makes the grants of a one-key lease run out on every node, now.
+func expire(tb testing.TB, s *Lease) {
+	tb.Helper()
+	l, key := s.l, s.try.claim.Keys[0]
+	held := regexp.MustCompile(`^(\d+:\d+:1:)\d+`)
+	for i, n := range l.nodes {
+		s.try.inflight[i].Wait()
+		r, err := n.get(tb.Context(), l.recordKey(key))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if err := n.redis.Set(tb.Context(), l.recordKey(key), held.ReplaceAllString(r, "${1}1"), time.Minute).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func completionAnswers(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	if _, ok, err := l.Record(t.Context(), key); ok || err != nil {
+		t.Fatal("control:", ok, err)
+	}
+	s := take(t, l, job(key))
+	before := time.Now()
+	if err := s.Finish(t.Context(), holdfast.Record{Hash: "h1", Result: []byte("42")}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.TryAcquire(t.Context(), job(key))
+	doneErr, ok := errors.AsType[*DoneError](err)
+	if !ok || !errors.Is(err, ErrDone) || doneErr.Key != key {
+		t.Fatal(err)
+	}
+	r, ok, err := l.Record(t.Context(), key)
+	if !ok || err != nil || fmt.Sprint(r) != fmt.Sprint(doneErr.Record) {
+		t.Fatal(r, ok, err)
+	}
+	if r.Token != s.Token() || r.Hash != "h1" || string(r.Result) != "42" || r.At.Sub(before).Abs() > time.Second {
+		t.Fatalf("%+v", r)
+	}
+	release(t, s, Released)
+	// Without a record key it is a lock and nothing else.
+	release(t, take(t, l, Key(key)), Released)
+}
+
+func resultIsBinary(t *testing.T, nodes []Node) {
+	l := newLocker(t, nodes)
+	raw := bytes.Repeat([]byte{0, ':', '\n', 0xff}, holdfast.MaxResult/4)
+	for _, result := range [][]byte{nil, []byte(":"), raw} {
+		key := newKey(t)
+		if err := take(t, l, job(key)).Finish(t.Context(), holdfast.Record{Result: result}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if r, ok, err := l.Record(t.Context(), key); !ok || err != nil || !bytes.Equal(r.Result, result) || r.Hash != "" {
+			t.Fatal(len(r.Result), ok, err)
+		}
+	}
+	s := take(t, l, job(newKey(t)))
+	if err := s.Finish(t.Context(), holdfast.Record{Result: append(raw, 0)}, 0); err == nil || s.Context().Err() != nil {
+		t.Fatal("more than 64 KiB:", err)
+	}
+	release(t, s, Released)
+}
+
+func finishTwice(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	s := take(t, l, job(key))
+	for range 2 {
+		if err := s.Finish(t.Context(), holdfast.Record{Hash: "h"}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// On the nodes too: its reply was lost, and it is sent again.
+	if _, err := l.finished(s.try.settle(*s.last), key); err != nil {
+		t.Fatal(err)
+	}
+	other := take(t, l, job(newKey(t)))
+	release(t, other, Released)
+	if err := other.Finish(t.Context(), holdfast.Record{}, 0); !errors.Is(err, ErrStale) {
+		t.Fatal("finish after release:", err)
+	}
+}
+
+func finishAfterTakeover(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	c := job(key)
+	c.TTL = short
+	old := take(t, l, c)
+	stall(old)
+	next, err := l.Acquire(t.Context(), job(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Finish(t.Context(), holdfast.Record{Hash: "old"}, 0); !errors.Is(err, ErrStale) {
+		t.Fatal(err)
+	}
+	if _, ok, err := l.Record(t.Context(), key); ok || err != nil {
+		t.Fatal("the stale one recorded:", err)
+	}
+	if err := next.Finish(t.Context(), holdfast.Record{Hash: "next"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok, err := l.Record(t.Context(), key); !ok || err != nil || r.Hash != "next" {
+		t.Fatal(r, ok, err)
+	}
+}
+
+func finishAfterExpiry(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	s := take(t, l, job(key))
+	expire(t, s)
+	if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.TryAcquire(t.Context(), job(key)); !errors.Is(err, ErrDone) {
+		t.Fatal(err)
+	}
+}
+
+// writeDone puts a completion record on the first n nodes.
+func writeDone(tb testing.TB, l *Locker, key string, n int, text string) {
+	tb.Helper()
+	for _, n := range l.nodes[:n] {
+		if err := n.redis.Set(tb.Context(), l.doneKey(key), text, time.Minute).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func voidIsNone(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	writeDone(t, l, key, len(nodes), "4:done:0:h:r")
+	if _, err := l.TryAcquire(t.Context(), job(key)); !errors.Is(err, ErrDone) {
+		t.Fatal("control:", err)
+	}
+	writeDone(t, l, key, len(nodes), "6:void:0::")
+	if _, ok, err := l.Record(t.Context(), key); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := take(t, l, job(key)).Finish(t.Context(), holdfast.Record{Hash: "again"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok, err := l.Record(t.Context(), key); !ok || err != nil || r.Hash != "again" {
+		t.Fatal(r, ok, err)
+	}
+}
+
+func recordOnMinority(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	writeDone(t, l, key, l.need-1, "4:done:0:h:r")
+	if _, ok, err := l.Record(t.Context(), key); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := take(t, l, job(key)).Finish(t.Context(), holdfast.Record{Hash: "new"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok, err := l.Record(t.Context(), key); !ok || err != nil || r.Hash != "new" {
+		t.Fatal(r, ok, err)
+	}
+	// Control: one node more, and it is done.
+	key = newKey(t)
+	writeDone(t, l, key, l.need, "4:done:0:h:r")
+	if _, err := l.TryAcquire(t.Context(), job(key)); !errors.Is(err, ErrDone) {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,188 @@
+package redlock
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// wakes hears of releases and wakes who waits for the keys: one subscriber per
+// node, from the first waiter on, however many wait. A wake is a hint: waiters
+// poll anyway, so a missed one costs time and nothing else.
+type wakes struct {
+	l *Locker
+
+	mu      sync.Mutex
+	queues  map[string]*queue // by channel
+	changed []chan struct{}   // per node: the channels changed
+	started bool
+	stop    chan struct{}
+	loops   sync.WaitGroup
+}
+
+// queue is who waits for one key, first come first.
+type queue struct {
+	waiters []*waiter
+	token   string       // of the release that is being told
+	told    map[int]bool // by which nodes
+}
+
+type waiter struct {
+	channels []string
+	woken    chan struct{} // room for one
+}
+
+func newWakes(l *Locker) *wakes {
+	w := &wakes{l: l, queues: map[string]*queue{}, stop: make(chan struct{})}
+	for range l.nodes {
+		w.changed = append(w.changed, make(chan struct{}, 1))
+	}
+	return w
+}
+
+// join adds a waiter for keys; leave it in the end.
+func (w *wakes) join(keys []string) *waiter {
+	me := &waiter{woken: make(chan struct{}, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range keys {
+		ch := w.l.channel(k)
+		me.channels = append(me.channels, ch)
+		q := w.queues[ch]
+		if q == nil {
+			q = &queue{}
+			w.queues[ch] = q
+		}
+		q.waiters = append(q.waiters, me)
+	}
+	w.sync()
+	return me
+}
+
+// leave removes a waiter, and hands on a wake that it did not use.
+func (w *wakes) leave(me *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ch := range me.channels {
+		q := w.queues[ch]
+		q.waiters = slices.DeleteFunc(q.waiters, func(o *waiter) bool { return o == me })
+		if len(q.waiters) == 0 {
+			delete(w.queues, ch)
+		} else if len(me.woken) > 0 {
+			q.wakeOne()
+		}
+	}
+	w.sync()
+}
+
+// heard notes that a node freed a key. One waiter is woken, since one can win,
+// and when a majority has told, since before that nobody can.
+func (w *wakes) heard(node int, channel, token string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := w.queues[channel]
+	if q == nil {
+		return
+	}
+	if q.token != token {
+		q.token, q.told = token, map[int]bool{}
+	}
+	q.told[node] = true
+	if len(q.told) == w.l.need {
+		q.wakeOne()
+	}
+}
+
+// wakeOne wakes the first who is not awake yet, and puts it last.
+func (q *queue) wakeOne() {
+	for i, o := range q.waiters {
+		select {
+		case o.woken <- struct{}{}:
+			q.waiters = append(slices.Delete(q.waiters, i, i+1), o)
+			return
+		default:
+		}
+	}
+}
+
+// sync tells the subscribers, and starts them for the first waiter. It holds mu.
+func (w *wakes) sync() {
+	if !w.started {
+		w.started = true
+		for i := range w.l.nodes {
+			w.loops.Go(func() { w.listen(i) })
+		}
+	}
+	for _, c := range w.changed {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// listen is the subscriber of one node. go-redis reconnects it and subscribes
+// again, to the channels that it was asked for.
+func (w *wakes) listen(i int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	sub := w.l.nodes[i].redis.Subscribe(ctx)
+	messages := sub.Channel()
+	have := map[string]bool{}
+	for {
+		select {
+		case m, ok := <-messages:
+			if ok {
+				w.heard(i, m.Channel, m.Payload)
+			}
+		case <-w.changed[i]:
+			w.follow(ctx, sub, have)
+		case <-w.stop:
+			_ = sub.Close()      // nothing is left to hear
+			for range messages { //nolint:revive // until go-redis's own goroutine is gone
+			}
+			return
+		}
+	}
+}
+
+// follow makes have, and the subscription, what is wanted now.
+func (w *wakes) follow(ctx context.Context, sub *redis.PubSub, have map[string]bool) {
+	var add, drop []string
+	w.mu.Lock()
+	for ch := range w.queues {
+		if !have[ch] {
+			add = append(add, ch)
+			have[ch] = true
+		}
+	}
+	for ch := range have {
+		if w.queues[ch] == nil {
+			drop = append(drop, ch)
+			delete(have, ch)
+		}
+	}
+	w.mu.Unlock()
+	// Errors are the node's: go-redis remembers the wish and asks again when it
+	// has reconnected.
+	if len(add) > 0 {
+		_ = sub.Subscribe(ctx, add...)
+	}
+	if len(drop) > 0 {
+		_ = sub.Unsubscribe(ctx, drop...)
+	}
+}
+
+// close is called when nobody waits any more.
+func (w *wakes) close() {
+	w.mu.Lock()
+	select {
+	case <-w.stop:
+	default:
+		close(w.stop)
+	}
+	w.mu.Unlock()
+	w.loops.Wait()
+}
