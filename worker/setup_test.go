@@ -46,11 +46,11 @@ func onEach(t *testing.T, test func(t *testing.T, b *bundle)) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		test(t, newBundle(t, asynq.RedisClientOpt{Addr: embeddedRedis(t)}))
+		test(t, newBundle(t, embeddedRedis(t)))
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		test(t, newBundle(t, asynq.RedisClientOpt{Addr: realRedis(t)}))
+		test(t, newBundle(t, realRedis(t)))
 	})
 }
 
