@@ -68,3 +68,26 @@ func TestChainPutsTheFirstOutermostAndShowsEachTheRoute(t *testing.T) {
 		t.Errorf("ran in order %q", got)
 	}
 }
+
+func TestTheTokenOfNoTenureIsZero(t *testing.T) {
+	t.Parallel()
+	if got := holdfast.Token(t.Context()); got != 0 {
+		t.Errorf("token %d without a tenure", got)
+	}
+	if got := holdfast.Token(holdfast.WithTenure(t.Context(), holdfast.Tenure{Token: 42})); got != 42 {
+		t.Errorf("token %d, want 42", got)
+	}
+}
+
+func TestMustPanicsWithTheError(t *testing.T) {
+	t.Parallel()
+	if got := holdfast.Must(7, nil); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+	defer func() {
+		if p := recover(); p != holdfast.ErrNoJob {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	holdfast.Must(7, holdfast.ErrNoJob)
+}

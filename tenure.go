@@ -31,3 +31,10 @@ func TenureFrom(ctx context.Context) (Tenure, bool) {
 	t, ok := ctx.Value(tenureKey{}).(Tenure)
 	return t, ok
 }
+
+// Token returns the fencing token that ctx carries, to write with every row, or
+// 0 when it carries none: no write passes with it that a token ever guarded.
+func Token(ctx context.Context) int64 {
+	t, _ := TenureFrom(ctx)
+	return t.Token
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // ErrClosed is returned by [Fleet.RestartNode] after [Fleet.Close].
@@ -41,6 +43,13 @@ func Start(nodes int) (*Fleet, error) {
 
 // Queue returns the URL of the queue Redis, "redis://127.0.0.1:PORT".
 func (f *Fleet) Queue() string { return f.queue.url() }
+
+// MakeRedisClient returns a new client of the queue Redis, for the caller to
+// close. With it a Fleet is what asynq calls a RedisConnOpt, and stands where a
+// configuration asks for the queue's Redis.
+func (f *Fleet) MakeRedisClient() any {
+	return redis.NewClient(&redis.Options{Addr: f.queue.addr})
+}
 
 // Locks returns the URLs of the lock nodes, "redis://127.0.0.1:PORT" each, in
 // the order that StopNode and RestartNode count in. The slice is the caller's.

@@ -179,6 +179,9 @@ func (a *attempt) heldError(t *tally) error {
 	var since int64
 	e.Count, since = t.waited(codeHeld, 3)
 	e.Since = nodeTime(since)
+	if since > 0 {
+		e.Waited = max(0, time.Duration(a.l.nodeNow()-since)*time.Microsecond)
+	}
 	return e
 }
 

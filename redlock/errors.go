@@ -35,6 +35,10 @@ type HeldError struct {
 	Left  time.Duration // until the holder's grant ends, unless it is extended
 	Count int           // how often this waiter met contention, this time included; 0 when it is not counted
 	Since time.Time     // when it first did, by a lock node's clock; zero when it is not counted
+
+	// Waited is how long ago that was, by the nodes' clocks throughout: this
+	// process's own plays no part.
+	Waited time.Duration
 }
 
 func (e *HeldError) Error() string {

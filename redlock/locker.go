@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/holdfastjobs/holdfast"
@@ -100,6 +101,9 @@ func (l *Locker) Close() error {
 
 // Telemetry is what the Locker reports to, for those who report beside it.
 func (l *Locker) Telemetry() holdfast.Telemetry { return l.cfg.Telemetry }
+
+// Logger is where the Locker logs, likewise.
+func (l *Locker) Logger() *slog.Logger { return l.cfg.Logger }
 
 // Accepts returns the field error that an acquire of c would end with, or nil:
 // for those who want to refuse a claim before there is work to do.

@@ -59,13 +59,14 @@ func (g *guard) duplicate(ctx context.Context, job *holdfast.Job, record holdfas
 		return retry.Never(err)
 	}
 	g.count.duplicate(ctx, job.Kind)
+	g.locker.Logger().InfoContext(ctx, "duplicate skipped",
+		"kind", job.Kind, "job_id", job.ID, "queue", job.Queue, "token", record.Token)
 	return nil
 }
 
 // contended puts the job back, after a delay that the nodes' count decides.
 func (g *guard) contended(ctx context.Context, held *redlock.HeldError) error {
-	waited := time.Since(held.Since)
-	if g.maxWait > 0 && waited > g.maxWait {
+	if g.maxWait > 0 && held.Waited > g.maxWait {
 		return retry.Never(fmt.Errorf("%w of %v: %w", ErrWaitedTooLong, g.maxWait, held))
 	}
 	delay := g.backoff.Delay(held.Count)
