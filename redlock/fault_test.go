@@ -43,6 +43,7 @@ func swallow(tb testing.TB, m *miniredis.Miniredis) (resume func()) {
 }
 
 func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
+	t.Parallel()
 	for fault, inflict := range map[string]func(testing.TB, *miniredis.Miniredis){
 		"none, as a control": func(testing.TB, *miniredis.Miniredis) {},
 		"stopped":            func(_ testing.TB, m *miniredis.Miniredis) { m.Close() },
@@ -52,7 +53,7 @@ func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
 		},
 	} {
 		t.Run(fault, func(t *testing.T) {
-			m := minis(t, 3)
+			m := minis(t)
 			l, key := newLocker(t, addresses(m), quick), newKey(t)
 			release(t, take(t, l, Key(key)), Released)
 			inflict(t, m[1])
@@ -79,6 +80,7 @@ func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
 }
 
 func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
+	t.Parallel()
 	for _, msg := range []string{
 		"READONLY You can't write against a read only replica.", "OOM command not allowed when used memory > 'maxmemory'.",
 		"LOADING Redis is loading the dataset in memory", "MISCONF Redis is configured to save RDB snapshots", "NOPERM this user has no permissions",
@@ -87,7 +89,7 @@ func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
 		code, _, _ := strings.Cut(msg, " ")
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			m := minis(t, 3)
+			m := minis(t)
 			l, key := newLocker(t, addresses(m), quick), newKey(t)
 			refuse(m[0], msg)
 			release(t, take(t, l, Key(key)), Released) // control: a minority hinders nobody
@@ -109,7 +111,8 @@ func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
 }
 
 func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
-	m := minis(t, 3)
+	t.Parallel()
+	m := minis(t)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	s := take(t, l, job(key))
 	m[0].Close()
@@ -137,7 +140,8 @@ func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
 }
 
 func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
-	m := minis(t, 3)
+	t.Parallel()
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	release(t, take(t, l, Key(key)), Released)
 	resume := []func(){swallow(t, m[0]), swallow(t, m[1])}
@@ -160,7 +164,8 @@ func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
 }
 
 func TestALateGrantAddsMargin(t *testing.T) {
-	m := minis(t, 3)
+	t.Parallel()
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	resume := swallow(t, m[2])
 	s := await(t, l, Key(key))
@@ -178,7 +183,8 @@ func TestALateGrantAddsMargin(t *testing.T) {
 }
 
 func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
-	m := minis(t, 3)
+	t.Parallel()
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	for i := range m {
 		m[i].Server().SetPreHook(nil)
@@ -199,7 +205,8 @@ func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
 }
 
 func TestARecordOnAMinorityDoesNotGrant(t *testing.T) {
-	m := minis(t, 3)
+	t.Parallel()
+	m := minis(t)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	writeDone(t, l, key, 1, "4:done:0:h:r")
 	refuse(m[1], "OOM")
