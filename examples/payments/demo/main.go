@@ -1,0 +1,107 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/examples/payments/input"
+)
+
+// Program is what the demo drives.
+type Program struct {
+	// Sample is the input when none is given, and SampleName its name in reports.
+	Sample     []byte
+	SampleName string
+	// Connect opens a producer.
+	Connect func(Settings, holdfast.Telemetry) (Producer, error)
+}
+
+// Streams are standard input, output and error.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// The exit codes.
+const (
+	exitGood = iota
+	exitWrong
+	exitBadInput
+)
+
+// Main runs the example and returns its exit code. It ends early, and cleans up
+// all the same, at SIGINT, SIGTERM, SIGHUP and SIGQUIT.
+func Main(program Program, args []string, s Streams) int {
+	began := time.Now()
+	if _, isFile := s.Err.(*os.File); !isFile {
+		s.Err = &oneAtATime{w: s.Err} // the worker processes write to it, too
+	}
+	o, err := parse(args, s.Err)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitGood
+	case err != nil:
+		return exitBadInput
+	}
+	// Before the signals are taken over: a read of a terminal must end by Ctrl-C.
+	payments, err := read(program, o.In, s.In)
+	if err != nil {
+		fmt.Fprintln(s.Err, err)
+		return exitBadInput
+	}
+	signal.Ignore(syscall.SIGPIPE) // output that nobody reads is an error, not the end
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	outcome, err := run(ctx, program, o, payments, s.Err)
+	if err != nil {
+		fmt.Fprintln(s.Err, "payments:", err)
+		return exitWrong
+	}
+	outcome.ElapsedS = time.Since(began).Round(time.Millisecond).Seconds()
+	outcome.writeFindings(s.Err)
+	write := outcome.writeTable
+	if o.JSON {
+		write = outcome.writeJSON
+	}
+	if err := write(s.Out); err != nil || !outcome.good() {
+		return exitWrong
+	}
+	return exitGood
+}
+
+func read(program Program, name string, stdin io.Reader) ([]input.Payment, error) {
+	switch name {
+	case "":
+		return input.Read(program.SampleName, bytes.NewReader(program.Sample))
+	case "-":
+		return input.Read(name, stdin)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return input.Read(name, file)
+}
+
+// oneAtATime is a writer that several goroutines may use.
+type oneAtATime struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneAtATime) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
+}
