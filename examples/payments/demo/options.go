@@ -40,7 +40,7 @@ func parse(args []string, w io.Writer) (Options, error) {
 	f.StringVar(&locks, "locks", "", "`URL,URL,URL` of 1, 3, 5 or 7 lock nodes, independent Redis primaries\n(default three embedded ones)")
 	f.StringVar(&o.DB, "db", "", "`DSN` of the ledger: the path of an SQLite file, or postgres://…; the ledger\nstays there, and the next run starts it afresh\n(default SQLite in a temporary folder)")
 	f.IntVar(&o.Workers, "workers", 3, "worker processes, 1 to 32")
-	f.IntVar(&o.Concurrency, "concurrency", 8, "jobs at a time in each of them, 1 to 256")
+	f.IntVar(&o.Concurrency, "concurrency", 6, "jobs at a time in each of them, 1 to 256")
 	f.Float64Var(&o.Rate, "rate", 100, "payments a second that come in; 0 is as fast as the queue takes them")
 	f.StringVar(&o.OTLP, "otlp", "", "`ENDPOINT` of an OpenTelemetry collector, OTLP over gRPC, such as\nlocalhost:4317 (default none)")
 	f.Uint64Var(&o.Seed, "seed", 0, "chooses the provider's faults and the duplicates; 0 draws one\nand prints it (default 0)")

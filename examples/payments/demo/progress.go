@@ -34,7 +34,6 @@ func newProgress(w io.Writer, total int) progress {
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetDescription("charged"),
 		)}
 	}
@@ -45,10 +44,10 @@ type bar struct{ bar *progressbar.ProgressBar }
 
 func (b *bar) show(s state) {
 	b.bar.Describe(fmt.Sprintf("charged (%d contended, %d in the retry set)", s.contended, s.retrying))
-	_ = b.bar.Set64(min(s.charged, b.bar.GetMax64()-1)) // the last step would end it; end does
+	_ = b.bar.Set64(s.charged)
 }
 
-func (b *bar) end() { _ = b.bar.Finish() }
+func (b *bar) end() { _ = b.bar.Clear() }
 
 type lines struct {
 	w           io.Writer
