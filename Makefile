@@ -2,7 +2,7 @@
 # what a target needs beyond them it installs, if it runs as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race example fmt fmt-check vet lint tidy-check portable tools-test cover clean
+.PHONY: help build test race example readme fmt fmt-check vet lint tidy-check portable tools-test cover clean
 
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
@@ -30,6 +30,9 @@ race: ## run the tests under the race detector, in a random order
 
 example: ## run examples/payments, safe and unsafe, and check its provider's book
 	@build/example
+
+readme: ## run every command that the README shows
+	@build/readme
 
 fmt: ## format the code
 	$(TOOL) gofumpt -w .

@@ -75,7 +75,7 @@ func comesAndGoes(t *testing.T, redis asynq.RedisClientOpt) {
 		case command == "evalsha" && looking: // the second command of the inspector
 			looking = false
 		case command == "evalsha":
-			if _, err := other.Enqueue(context.Background(), charge{"ch_1", 1}); err != nil && !errors.Is(err, ErrDuplicate) {
+			if _, err := other.Enqueue(t.Context(), charge{"ch_1", 1}); err != nil && !errors.Is(err, ErrDuplicate) {
 				t.Error(err)
 			}
 		}

@@ -29,7 +29,7 @@ func bulkOutcomes(t *testing.T, redis asynq.RedisClientOpt) {
 	items[30].Args = panicking{}
 	for i, o := range b.EnqueueAll(t.Context(), items) {
 		_, refused := errors.AsType[*holdfast.FieldError](o.Err)
-		ok := false
+		var ok bool
 		switch i {
 		case 3:
 			ok = errors.Is(o.Err, ErrDuplicate)

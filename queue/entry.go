@@ -43,6 +43,7 @@ func stateOf(s asynq.TaskState) State {
 		return Done
 	case asynq.TaskStateArchived:
 		return Archived
+	case asynq.TaskStatePending, asynq.TaskStateScheduled, asynq.TaskStateRetry, asynq.TaskStateAggregating:
 	}
-	return Waiting // pending, scheduled, retry, or another producer's group
+	return Waiting // the last of them is in a group, and another producer's
 }

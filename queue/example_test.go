@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"strings"
 	"time"
 
@@ -27,11 +26,11 @@ func (c Charge) JobID() string { return c.ID }
 func start() (*queue.Client, func()) {
 	fleet, err := embedded.Start(1)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	q, err := queue.New(queue.Config{Redis: asynq.RedisClientOpt{Addr: strings.TrimPrefix(fleet.Queue(), "redis://")}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return q, func() { _, _ = q.Close(), fleet.Close() }
 }
@@ -43,7 +42,8 @@ func ExampleClient_Enqueue() {
 	info, err := q.Enqueue(context.Background(), Charge{ID: "ch_1", Amount: 500},
 		queue.On("payments"), queue.MaxAttempts(10), queue.Timeout(time.Minute))
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(info.TaskID, "is", info.State, "on", info.Queue)
 	// Output: payments.charge:ch_1 is waiting on payments
@@ -63,7 +63,7 @@ func ExampleDuplicateError() {
 		case errors.Is(err, holdfast.ErrMismatch):
 			fmt.Println("refused:", err)
 		case err != nil:
-			log.Fatal(err)
+			fmt.Println("queued or not:", err)
 		default:
 			fmt.Println("queued")
 		}
@@ -101,7 +101,8 @@ func ExampleClient_EnqueueAll() {
 func ExampleClient_Result() {
 	q, err := queue.New(queue.Config{Redis: asynq.RedisClientOpt{Addr: "127.0.0.1:6379"}, Records: finished{}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = q.Close() }()
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 type proxy struct {
 	net.Listener
 	target string
+	ctx    context.Context // of the test
 	deaf   atomic.Int64
 	lost   atomic.Int64
 	wg     sync.WaitGroup
@@ -29,7 +31,7 @@ func through(t *testing.T, redis asynq.RedisClientOpt) (*proxy, asynq.RedisClien
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: l, target: redis.Addr}
+	p := &proxy{Listener: l, target: redis.Addr, ctx: t.Context()}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -49,7 +51,7 @@ func (p *proxy) serve() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := new(net.Dialer).DialContext(p.ctx, "tcp", p.target)
 		if err != nil {
 			_ = client.Close()
 			continue

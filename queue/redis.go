@@ -50,13 +50,13 @@ type within struct {
 }
 
 func (w within) SIsMember(_ context.Context, key string, member any) *redis.BoolCmd {
-	return w.UniversalClient.SIsMember(w.ctx, key, member)
+	return w.UniversalClient.SIsMember(w.ctx, key, member) //nolint:contextcheck // the point of it
 }
 
 func (w within) EvalSha(_ context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	return w.UniversalClient.EvalSha(w.ctx, sha, keys, args...)
+	return w.UniversalClient.EvalSha(w.ctx, sha, keys, args...) //nolint:contextcheck // the point of it
 }
 
 func (w within) Eval(_ context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return w.UniversalClient.Eval(w.ctx, script, keys, args...)
+	return w.UniversalClient.Eval(w.ctx, script, keys, args...) //nolint:contextcheck // the point of it
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -55,7 +56,7 @@ func (s signals) start(ctx context.Context, m *message) (context.Context, func(e
 			span.SetStatus(codes.Error, errorType)
 		}
 		span.SetAttributes(result...)
-		dimensions := append(result, semconv.MessagingDestinationName(m.queue), holdfast.AttrJobKind.String(m.kind))
+		dimensions := slices.Concat(result, []attribute.KeyValue{semconv.MessagingDestinationName(m.queue), holdfast.AttrJobKind.String(m.kind)})
 		s.sent.Add(ctx, 1, operation, system, dimensions...)
 		s.duration.Record(ctx, time.Since(begin).Seconds(), operation, system,
 			append(dimensions, s.duration.AttrOperationType(messagingconv.OperationTypeSend))...)

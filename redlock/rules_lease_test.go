@@ -5,12 +5,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/holdfastjobs/holdfast"
 )
-
-const short = 100 * time.Millisecond // the shortest TTL: for what has to run out
 
 func take(tb testing.TB, l *Locker, c Claim) *Lease {
 	tb.Helper()
@@ -21,18 +18,25 @@ func take(tb testing.TB, l *Locker, c Claim) *Lease {
 	return lease
 }
 
+// await is take for what may still meet the tail of the lease before: a release
+// returns when a majority is free.
+func await(tb testing.TB, l *Locker, c Claim) *Lease {
+	tb.Helper()
+	lease, err := l.Acquire(tb.Context(), c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return lease
+}
+
 // stall makes the process forget the lease, as one does that is paused: nothing
-// extends or ends it. The returned time is when its grants have run out.
+// extends or ends it.
 func stall(s *Lease) { s.l.keeper.remove(s) }
 
 // free waits until key can be taken, and gives it back.
 func free(tb testing.TB, l *Locker, key string) {
 	tb.Helper()
-	lease, err := l.Acquire(tb.Context(), Key(key))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	release(tb, lease, Released)
+	release(tb, await(tb, l, Key(key)), Released)
 }
 
 func release(tb testing.TB, s *Lease, want Outcome) {
@@ -99,10 +103,11 @@ func releasedIsFree(t *testing.T, nodes []Node) {
 }
 
 func releaseAfterExpiry(t *testing.T, nodes []Node) {
-	l, key := newLocker(t, nodes), newKey(t)
-	s := take(t, l, Claim{Keys: []string{key}, TTL: short})
+	clock := newHandClock()
+	l, key := newLocker(t, nodes, func(c *Config) { c.Clock = clock }), newKey(t)
+	s := take(t, l, Key(key))
 	stall(s)
-	eventually(t, "expired", func() bool { return s.end() <= l.cfg.Clock.Now() })
+	clock.advance(l.cfg.TTL)
 	release(t, s, Expired)
 	release(t, s, Expired)
 	if lost, ok := errors.AsType[*LostError](context.Cause(s.Context())); !ok || lost.Why != LostExpired || !errors.Is(lost, ErrLost) {
@@ -162,8 +167,9 @@ func extensionAfterRelease(t *testing.T, nodes []Node) {
 
 func extensionAfterExpiry(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
-	s := take(t, l, Claim{Keys: []string{key}, TTL: short})
+	s := take(t, l, Key(key))
 	stall(s)
+	expire(t, s)
 	free(t, l, key) // another took it and gave it back
 	if err := s.Check(t.Context()); !errors.Is(err, ErrLost) {
 		t.Fatal(err)
@@ -172,19 +178,6 @@ func extensionAfterExpiry(t *testing.T, nodes []Node) {
 		t.Fatal("extended after another's tenure")
 	}
 	take(t, l, Key(key))
-}
-
-func leaseIsExtended(t *testing.T, nodes []Node) {
-	l, key := newLocker(t, nodes), newKey(t)
-	s := take(t, l, Claim{Keys: []string{key}, TTL: 300 * time.Millisecond})
-	pause(t.Context(), 700*time.Millisecond)
-	if err := s.Check(t.Context()); err != nil || s.Context().Err() != nil {
-		t.Fatal(err, context.Cause(s.Context()))
-	}
-	if _, err := l.TryAcquire(t.Context(), Key(key)); !errors.Is(err, ErrHeld) {
-		t.Fatal(err)
-	}
-	release(t, s, Released)
 }
 
 func checkTells(t *testing.T, nodes []Node) {

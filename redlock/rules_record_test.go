@@ -97,10 +97,9 @@ func finishTwice(t *testing.T, nodes []Node) {
 
 func finishAfterTakeover(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
-	c := job(key)
-	c.TTL = short
-	old := take(t, l, c)
+	old := take(t, l, job(key))
 	stall(old)
+	expire(t, old)
 	next, err := l.Acquire(t.Context(), job(key))
 	if err != nil {
 		t.Fatal(err)

@@ -3,12 +3,8 @@ package redlock
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/holdfastjobs/holdfast"
 )
@@ -64,11 +60,12 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 
 func diedIsTold(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
-	dead := take(t, l, Claim{Keys: []string{key}, TTL: short})
+	dead := take(t, l, Key(key))
 	if dead.Abandoned() {
 		t.Fatal("control: nobody died")
 	}
 	stall(dead)
+	expire(t, dead)
 	next, err := l.Acquire(t.Context(), Key(key))
 	if err != nil || !next.Abandoned() {
 		t.Fatal(err, "the next holder does not hear of the death")
@@ -82,109 +79,16 @@ func diedIsTold(t *testing.T, nodes []Node) {
 	}
 }
 
-func tokensIncrease(t *testing.T, nodes []Node) {
-	lockers := []*Locker{newLocker(t, nodes), newLocker(t, nodes)}
-	rapid.Check(t, func(r *rapid.T) {
-		key := newKey(t)
-		last := int64(0)
-		for range rapid.IntRange(1, 8).Draw(r, "steps") {
-			l := lockers[rapid.IntRange(0, 1).Draw(r, "locker")]
-			c := job(key)
-			c.TTL = short
-			if rapid.Bool().Draw(r, "give up") {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rapid.IntRange(0, 2).Draw(r, "ms"))*time.Millisecond)
-				if s, err := l.TryAcquire(ctx, c); err == nil {
-					last = above(r, s, last)
-					_, _ = s.Release(ctx)
-				}
-				cancel()
-				continue
-			}
-			s, err := l.Acquire(t.Context(), c)
-			if err != nil {
-				r.Fatal(err)
-			}
-			last = above(r, s, last)
-			switch rapid.IntRange(0, 9).Draw(r, "end") {
-			case 0:
-				stall(s)
-				expire(t, s)
-			case 1:
-				if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
-					r.Fatal(err)
-				}
-				return
-			default:
-				_, _ = s.Release(t.Context())
-			}
-		}
-	})
-}
-
-func above(r *rapid.T, s *Lease, last int64) int64 {
-	if s.Token() <= last {
-		r.Fatalf("token %d after %d", s.Token(), last)
-	}
-	return s.Token()
-}
-
-func scriptForgotten(t *testing.T, nodes []Node) {
-	l, key := newLocker(t, nodes), newKey(t)
-	for range 3 {
-		s := take(t, l, Key(key))
-		for _, n := range l.nodes {
-			if err := n.redis.ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		release(t, s, Released)
-	}
-}
-
 func releaseWakes(t *testing.T, nodes []Node) {
-	l, key := newLocker(t, nodes), newKey(t)
-	holder := take(t, l, Key(key))
-	got := make(chan error, 1)
-	go func() {
-		s, err := newLocker(t, nodes).Acquire(t.Context(), Key(key))
-		if err == nil {
-			_, err = s.Release(t.Context())
-		}
-		got <- err
-	}()
-	pause(t.Context(), 300*time.Millisecond) // it waits about a second by now
-	start := time.Now()
-	release(t, holder, Released)
-	if err := <-got; err != nil || time.Since(start) > 400*time.Millisecond {
-		t.Fatal(err, time.Since(start))
-	}
-}
-
-// busiest runs n workers that each hold a key of theirs for some turns, and
-// returns how many were inside at once.
-func busiest(t *testing.T, l *Locker, n int, key func(worker int) string) int {
-	var inside, most atomic.Int64
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			err := l.Do(t.Context(), key(i), func(ctx context.Context) error {
-				now := inside.Add(1)
-				for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
-				}
-				pause(ctx, time.Millisecond)
-				inside.Add(-1)
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	return int(most.Load())
+	l, holder, key := newLocker(t, nodes), newLocker(t, nodes), newKey(t)
+	first, second := l.wakes.join([]string{key}), l.wakes.join([]string{key})
+	defer l.wakes.leave(second)
+	eventually(t, "a release is heard of", func() bool { // once the subscription stands
+		free(t, holder, key)
+		return len(first.woken) > 0
+	})
+	l.wakes.leave(first)
+	eventually(t, "the wake that the first did not use is handed on", func() bool { return len(second.woken) > 0 })
 }
 
 func nobodyOverlaps(t *testing.T, nodes []Node) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Modes of the settle script.
@@ -49,10 +51,14 @@ func (a *attempt) touched(i int) bool {
 	return a.trace[i]
 }
 
-// neverLeft says that a request failed before it was sent.
-func neverLeft(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
+// leftNothing says that a failed acquire wrote nothing: it was never sent, or
+// Redis refused it, which it does before the script's first write.
+func leftNothing(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return true
+	}
+	_, refused := errors.AsType[redis.Error](err)
+	return refused
 }
 
 // settle tells all nodes. There is room for all they say.

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	logging.Disable() // go-redis tells of every node that tests take down
 	code := m.Run()
 	stopServers()
-	stopMinis()
+	stopFleet()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -51,7 +51,7 @@ func addresses(nodes []*miniredis.Miniredis) []Node {
 }
 
 // patience is the node timeout where no node is at fault.
-const patience = 3 * time.Second
+const patience = 1500 * time.Millisecond
 
 // newLocker is more patient with its nodes than New allows: a loaded machine is
 // no fault.

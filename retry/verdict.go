@@ -71,7 +71,7 @@ func Of(err error) Verdict {
 }
 
 func find(err error) Verdict {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // this is the unwrapping
 	case *marked:
 		return e.verdict
 	case interface{ Unwrap() error }:

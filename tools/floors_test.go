@@ -22,9 +22,9 @@ var floors = map[string][]string{
 	".":     {"std", "otel"},
 	"retry": {"std", "backoff"},
 	// floor 1
-	"redlock":  {"std", "otel", ".", "retry", "redis"},
+	"redlock":  {"std", "otel", ".", "retry", "redis", "unix"},
 	"fence":    {"std", "otel", ".", "retry", "sql"},
-	"embedded": {"std", "miniredis"},
+	"embedded": {"std", "miniredis", "redis"},
 	// floor 2
 	"middleware/lock": {"std", "otel", ".", "retry", "redlock"},
 	"worker":          {"std", "otel", ".", "retry", "asynq", "redis"},
@@ -48,6 +48,7 @@ var outside = map[string][]string{
 	"sql":       {"database/sql", "database/sql/driver"},
 	"sqlite":    {"modernc.org/sqlite"},
 	"std":       {"context", "log/slog", "net/http"},
+	"unix":      {"golang.org/x/sys/unix"},
 }
 
 // TestTheLinterHoldsTheFloors builds a house of empty rooms, plants every import

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -35,7 +36,7 @@ type Config struct {
 	Retry retry.Policy
 	// MaxOverrun is how long the worker waits for a handler whose context has
 	// ended, other than by the worker's stop, before it gives the attempt up as
-	// failed. It must be that of the queue's clients. 1 s to 24 h; default 1 min.
+	// failed. It must be that of the queue's clients. 1 ms to 24 h; default 1 min.
 	MaxOverrun time.Duration
 	// UnknownFor is how long a job without handler is put back before it is
 	// archived. 1 s to 30 days; default 1 h.
@@ -85,37 +86,36 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check reports the first field that is out of range. asynq would ignore an
-// empty queue name and a weight below 1 without a word.
+// check reports the first field that is out of range. asynq would ignore a blank
+// queue name and a weight below 1 without a word.
 func (c Config) check() error {
-	if c.Redis == nil {
-		return &holdfast.FieldError{Room: "worker", Field: "Redis", Value: nil, Want: "the queue's Redis, such as asynq.RedisClientOpt"}
-	}
 	for name, weight := range c.Queues {
-		if name == "" {
-			return &holdfast.FieldError{Room: "worker", Field: "Queues", Value: name, Want: "a name"}
-		}
-		if weight < 1 {
-			return &holdfast.FieldError{Room: "worker", Field: fmt.Sprintf("Queues[%q]", name), Value: weight, Want: "a weight of at least 1"}
-		}
-	}
-	if c.Concurrency < 1 {
-		return &holdfast.FieldError{Room: "worker", Field: "Concurrency", Value: c.Concurrency, Want: "at least 1"}
-	}
-	for _, d := range []struct {
-		field         string
-		value, lo, hi time.Duration
-	}{
-		{"MaxOverrun", c.MaxOverrun, time.Second, 24 * time.Hour},
-		{"UnknownFor", c.UnknownFor, time.Second, 30 * 24 * time.Hour},
-		{"Drain", c.Drain, 10 * time.Millisecond, time.Hour},
-		{"Soft", c.Soft, time.Millisecond, c.Drain},
-		{"TaskCheckInterval", c.TaskCheckInterval, time.Millisecond, time.Minute},
-		{"DelayedTaskCheckInterval", c.DelayedTaskCheckInterval, 10 * time.Millisecond, time.Minute},
-	} {
-		if d.value < d.lo || d.value > d.hi {
-			return &holdfast.FieldError{Room: "worker", Field: d.field, Value: d.value, Want: fmt.Sprintf("%s to %s", d.lo, d.hi)}
+		if err := cmp.Or(
+			refuse(strings.TrimSpace(name) == "", "Queues", name, "a name"),
+			refuse(weight < 1, fmt.Sprintf("Queues[%q]", name), weight, "a weight of at least 1"),
+		); err != nil {
+			return err
 		}
 	}
-	return nil
+	return cmp.Or(
+		refuse(c.Redis == nil, "Redis", nil, "the queue's Redis, such as asynq.RedisClientOpt"),
+		refuse(c.Concurrency < 1, "Concurrency", c.Concurrency, "at least 1"),
+		within("MaxOverrun", c.MaxOverrun, time.Millisecond, 24*time.Hour),
+		within("UnknownFor", c.UnknownFor, time.Second, 30*24*time.Hour),
+		within("Drain", c.Drain, 10*time.Millisecond, time.Hour),
+		within("Soft", c.Soft, time.Millisecond, c.Drain),
+		within("TaskCheckInterval", c.TaskCheckInterval, time.Millisecond, time.Minute),
+		within("DelayedTaskCheckInterval", c.DelayedTaskCheckInterval, 10*time.Millisecond, time.Minute),
+	)
+}
+
+func within(field string, d, lo, hi time.Duration) error {
+	return refuse(d < lo || d > hi, field, d, fmt.Sprintf("%s to %s", lo, hi))
+}
+
+func refuse(bad bool, field string, value any, want string) error {
+	if !bad {
+		return nil // the interface, so that cmp.Or sees no error
+	}
+	return &holdfast.FieldError{Room: "worker", Field: field, Value: value, Want: want}
 }

@@ -100,6 +100,21 @@ func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 	})
 }
 
+func TestAPanicInAMiddlewareIsAFailureToo(t *testing.T) {
+	onEach(t, func(t *testing.T, b *bundle) {
+		w := b.worker(b.config())
+		w.Use(func(holdfast.Route, holdfast.Handler) holdfast.Handler {
+			return holdfast.HandlerFunc(func(context.Context, *holdfast.Job) error { panic("bang") })
+		})
+		worker.Handle(w, func(context.Context, charge) error { return nil })
+		id := b.enqueue(charge{ID: "ch_1"}, holdfast.Envelope{})
+		b.start(w)
+		if got := b.until(id, asynq.TaskStateArchived).LastErr; got != "worker: panic: bang" {
+			t.Errorf("last error %q", got)
+		}
+	})
+}
+
 func explode(context.Context, charge) error { panic("boom") }
 
 func TestGoexitIsAFailure(t *testing.T) {
@@ -132,7 +147,7 @@ func TestAnUndecodablePayloadIsArchivedAtOnceAndNotQuoted(t *testing.T) {
 		if info.Retried != 0 || info.LastErr != want {
 			t.Errorf("retried %d, last error %q", info.Retried, info.LastErr)
 		}
-		if _, err := dead.only(t); errors.As(err, new(*worker.DecodeError)) == false {
+		if _, err := dead.only(t); !errors.As(err, new(*worker.DecodeError)) {
 			t.Error(err)
 		}
 	})

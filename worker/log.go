@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/holdfastjobs/holdfast"
 )
@@ -19,8 +20,14 @@ const asynqSays = "asynq says"
 
 func (l asynqLogger) Debug(args ...any) { l.Logger.Debug(asynqSays, "text", fmt.Sprint(args...)) }
 func (l asynqLogger) Info(args ...any)  { l.Logger.Info(asynqSays, "text", fmt.Sprint(args...)) }
-func (l asynqLogger) Warn(args ...any)  { l.Logger.Warn(asynqSays, "text", fmt.Sprint(args...)) }
 func (l asynqLogger) Error(args ...any) { l.Logger.Error(asynqSays, "text", fmt.Sprint(args...)) }
+
+// Warn leaves out what asynq says of every archive: our own line has the reason.
+func (l asynqLogger) Warn(args ...any) {
+	if text := fmt.Sprint(args...); !strings.HasPrefix(text, "Retry exhausted") {
+		l.Logger.Warn(asynqSays, "text", text)
+	}
+}
 
 // Fatal does not end the process: that is not a library's decision.
 func (l asynqLogger) Fatal(args ...any) { l.Error(args...) }

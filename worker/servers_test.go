@@ -1,47 +1,34 @@
 package worker_test
 
 import (
-	"bufio"
-	"fmt"
-	"net"
-	"os/exec"
-	"strings"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
+	"github.com/hibiken/asynq"
+
+	"github.com/holdfastjobs/holdfast/embedded"
+	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
-func embeddedRedis(t *testing.T) string {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	if err := m.Start(); err != nil {
+func embeddedRedis(t *testing.T) asynq.RedisConnOpt {
+	t.Helper()
+	fleet, err := embedded.Start(1)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(m.Close)
-	return m.Addr()
+	t.Cleanup(func() { fleet.Close() })
+	return at(t, fleet.Queue())
 }
 
-// TEMPORARY until internal/servers is here.
-func realRedis(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func realRedis(t *testing.T) asynq.RedisConnOpt {
+	t.Helper()
+	return at(t, servers.RedisNodes(t, 1)[0].URL())
+}
+
+func at(t *testing.T, url string) asynq.RedisConnOpt {
+	t.Helper()
+	opt, err := asynq.ParseRedisURI(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	cmd := exec.Command("redis-server", "--port", fmt.Sprint(port), "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for s := bufio.NewScanner(out); s.Scan(); {
-		if strings.Contains(s.Text(), "Ready to accept") {
-			break
-		}
-	}
-	return fmt.Sprintf("127.0.0.1:%d", port)
+	return opt
 }
