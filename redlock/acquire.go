@@ -19,10 +19,12 @@ func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
 }
 
 // Acquire waits until it gets the lease, the job is done, Claim.Wait is over, or
-// ctx ends: it tries again after 10, 50, 200 ms, then about every second, all jittered, and when a
-// release is heard of. It waits out missing quorums likewise. Errors are those
-// of TryAcquire, where the one on the end of ctx also Is the reason of the last
-// try. Waiters are not served in order.
+// ctx ends: it tries again after 10, 50, 200 ms, then about every second, all
+// jittered, and when a release is heard of. Of many in one process that wait for
+// one key, those further back ask less often, in proportion, up to 5 s. It waits
+// out missing quorums likewise. Errors are those of TryAcquire, where the one on
+// the end of ctx also Is the reason of the last try. Waiters are not served in
+// order.
 func (l *Locker) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	return l.acquire(ctx, c, l.wait)
 }
@@ -101,7 +103,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 			freed = l.wakes.join(c.Keys)
 			defer l.wakes.leave(freed)
 		}
-		timer := time.NewTimer(pauseAfter(try))
+		timer := time.NewTimer(min(pauseAfter(try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {
 		case <-timer.C:
 		case <-freed.woken:
@@ -119,6 +121,8 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		}
 	}
 }
+
+const longestPause = 5 * time.Second
 
 // pauseAfter is 10, 50, 200 ms, then 1 s; give or take half.
 func pauseAfter(try int) time.Duration {

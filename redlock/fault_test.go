@@ -43,6 +43,7 @@ func swallow(tb testing.TB, m *miniredis.Miniredis) (resume func()) {
 }
 
 func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
+	t.Parallel()
 	for fault, inflict := range map[string]func(testing.TB, *miniredis.Miniredis){
 		"none, as a control": func(testing.TB, *miniredis.Miniredis) {},
 		"stopped":            func(_ testing.TB, m *miniredis.Miniredis) { m.Close() },
@@ -79,6 +80,7 @@ func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
 }
 
 func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
+	t.Parallel()
 	for _, msg := range []string{
 		"READONLY You can't write against a read only replica.", "OOM command not allowed when used memory > 'maxmemory'.",
 		"LOADING Redis is loading the dataset in memory", "MISCONF Redis is configured to save RDB snapshots", "NOPERM this user has no permissions",
@@ -109,6 +111,7 @@ func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
 }
 
 func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
+	t.Parallel()
 	m := minis(t, 3)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	s := take(t, l, job(key))
@@ -137,6 +140,7 @@ func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
 }
 
 func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
+	t.Parallel()
 	m := minis(t, 3)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	release(t, take(t, l, Key(key)), Released)
@@ -160,6 +164,7 @@ func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
 }
 
 func TestALateGrantAddsMargin(t *testing.T) {
+	t.Parallel()
 	m := minis(t, 3)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	resume := swallow(t, m[2])
@@ -178,6 +183,7 @@ func TestALateGrantAddsMargin(t *testing.T) {
 }
 
 func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
+	t.Parallel()
 	m := minis(t, 3)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	for i := range m {
@@ -199,6 +205,7 @@ func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
 }
 
 func TestARecordOnAMinorityDoesNotGrant(t *testing.T) {
+	t.Parallel()
 	m := minis(t, 3)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	writeDone(t, l, key, 1, "4:done:0:h:r")

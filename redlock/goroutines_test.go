@@ -39,7 +39,7 @@ func TestSubscribersGrowWithNodesAndNotWithWaiters(t *testing.T) {
 	s := take(t, l, Key(key))
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
-	for range 50 {
+	for range 20 {
 		waiting.Go(func() {
 			if _, err := l.Acquire(ctx, Key(key)); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrHeld) {
 				t.Error(err)
@@ -50,7 +50,7 @@ func TestSubscribersGrowWithNodesAndNotWithWaiters(t *testing.T) {
 		l.wakes.mu.Lock()
 		defer l.wakes.mu.Unlock()
 		q := l.wakes.queues[l.channel(key)]
-		return q != nil && len(q.waiters) == 50
+		return q != nil && len(q.waiters) == 20
 	})
 	for i, n := range l.nodes {
 		subs, err := n.redis.PubSubNumSub(t.Context(), l.channel(key)).Result()

@@ -77,6 +77,19 @@ func (w *wakes) leave(me *waiter) {
 	w.sync()
 }
 
+// place is how far back a waiter stands in this process, from 1. Only one can win,
+// and the first is woken first: were all to poll alike, a hundred waiters would
+// keep the nodes busy with refusals.
+func (w *wakes) place(me *waiter) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	back := 0
+	for _, ch := range me.channels {
+		back = max(back, slices.Index(w.queues[ch].waiters, me))
+	}
+	return back + 1
+}
+
 // heard notes that a node freed a key. One waiter is woken, since one can win,
 // and when a majority has told, since before that nobody can.
 func (w *wakes) heard(node int, channel, token string) {

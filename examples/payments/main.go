@@ -10,7 +10,10 @@ package main
 
 import (
 	_ "embed"
+	"log/slog"
 	"os"
+
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfastjobs/holdfast/examples/payments/demo"
 	"github.com/holdfastjobs/holdfast/examples/payments/fleet"
@@ -22,6 +25,11 @@ var sample []byte
 var program = demo.Program{Sample: sample, SampleName: "testdata/payments.jsonl", Connect: connect}
 
 func main() {
+	// Standard error is for the progress. That jobs fail, are tried again and meet
+	// each other is what the example provokes, and its outcome counts it.
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	logging.Disable() // go-redis's own
+
 	if fleet.IsWorker() {
 		os.Exit(fleet.Serve(serve))
 	}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfastjobs/holdfast/examples/payments/input"
 	"github.com/holdfastjobs/holdfast/queue"
@@ -74,29 +75,20 @@ func choose(random *rand.Rand, from []input.Payment, share float64) map[string]b
 
 // run submits everything and returns the first error that is no duplicate.
 func (t *traffic) run(ctx context.Context, to Producer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var err1, err2 error
-	var producers sync.WaitGroup
-	producers.Go(func() {
+	producers, ctx := errgroup.WithContext(ctx)
+	producers.Go(func() error {
 		defer close(t.resubmit)
-		if err1 = t.submitAll(ctx, to); err1 != nil {
-			cancel()
-		}
+		return t.submitAll(ctx, to)
 	})
-	producers.Go(func() {
+	producers.Go(func() error {
 		for p := range t.resubmit {
-			if err2 = t.submit(ctx, to, p, t.first); err2 != nil {
-				cancel()
-				return
+			if err := t.submit(ctx, to, p, t.first); err != nil {
+				return err
 			}
 		}
+		return nil
 	})
-	producers.Wait()
-	if err1 != nil && !errors.Is(err1, context.Canceled) {
-		return err1
-	}
-	return err2
+	return producers.Wait()
 }
 
 // submitAll is the first producer. The second queue gets its payments back to

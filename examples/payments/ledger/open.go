@@ -32,7 +32,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	}
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("ledger: %s does not answer: %w", name, cause(err))
+		return nil, fmt.Errorf("ledger: %s does not answer: %w", name, cause(ctx, err))
 	}
 	return db, nil
 }
@@ -101,7 +101,10 @@ func clearSQLite(ctx context.Context, db *sql.DB) error {
 
 // cause shortens pgx's report of every address tried, user and database
 // included, to what went wrong.
-func cause(err error) error {
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return errors.New(server.Message)
 	}

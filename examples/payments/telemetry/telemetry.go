@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -59,9 +58,6 @@ func Start(ctx context.Context, service, instance, endpoint string) (*Telemetry,
 	t.close = append(t.close, provider.Shutdown)
 	return t, nil
 }
-
-// OnError sets who hears of telemetry that could not be sent, in this process.
-func OnError(hear func(error)) { otel.SetErrorHandler(otel.ErrorHandlerFunc(hear)) }
 
 // Counters is every integer counter by name, summed over its attributes, since
 // Start.
