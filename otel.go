@@ -26,6 +26,8 @@ const (
 	AttrLockTries   = attribute.Key("holdfast.lock.tries")
 	AttrLockWait    = attribute.Key("holdfast.lock.wait") // seconds
 	AttrJobKind     = attribute.Key("holdfast.job.kind")
+	AttrJobOutcome  = attribute.Key("holdfast.job.outcome")  // done, failed, later, archived
+	AttrSendOutcome = attribute.Key("holdfast.send.outcome") // sent, duplicate, mismatch, error
 	AttrJobAttempt  = attribute.Key("holdfast.job.attempt")
 	AttrContentions = attribute.Key("holdfast.job.contentions")
 )

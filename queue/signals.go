@@ -18,8 +18,6 @@ import (
 const (
 	system    = "asynq"
 	operation = "send"
-	// attrOutcome is sent, duplicate, mismatch or error.
-	attrOutcome = attribute.Key("holdfast.send.outcome")
 )
 
 // signals are the span and the metrics of an enqueue.
@@ -50,7 +48,7 @@ func (s signals) start(ctx context.Context, m *message) (context.Context, func(e
 	))
 	return ctx, func(err error) {
 		outcome, errorType := classify(ctx, err)
-		result := []attribute.KeyValue{attrOutcome.String(outcome)}
+		result := []attribute.KeyValue{holdfast.AttrSendOutcome.String(outcome)}
 		if errorType != "" {
 			result = append(result, semconv.ErrorTypeKey.String(errorType))
 			span.SetStatus(codes.Error, errorType)

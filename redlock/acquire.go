@@ -88,6 +88,11 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		over = limit.C
 	}
 	var freed *waiter
+	defer func() {
+		if freed != nil {
+			l.wakes.leave(freed)
+		}
+	}()
 	var last error
 	for try := 0; ; try++ {
 		lease, err := l.try(ctx, c, visit, seen)
@@ -101,7 +106,6 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		}
 		if freed == nil {
 			freed = l.wakes.join(c.Keys)
-			defer l.wakes.leave(freed)
 		}
 		timer := time.NewTimer(min(pauseAfter(try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {

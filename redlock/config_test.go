@@ -24,13 +24,21 @@ func three() []Node { return URLs("redis://a:1", "redis://b:1", "redis://c:1") }
 
 func TestBadConfigIsRefusedByName(t *testing.T) {
 	for field, configs := range map[string][]Config{
-		"Nodes": {{}, {Nodes: URLs("redis://a", "redis://b")}, {Nodes: URLs("redis://a", "redis://b", "redis://c", "redis://d")},
-			{Nodes: make([]Node, 9)}},
+		"Nodes": {
+			{},
+			{Nodes: URLs("redis://a", "redis://b")},
+			{Nodes: URLs("redis://a", "redis://b", "redis://c", "redis://d")},
+			{Nodes: make([]Node, 9)},
+		},
 		"Nodes[1]":         {{Nodes: URLs("redis://a", "x=redis://a", "redis://c")}, {Nodes: URLs("redis://a", "http://b", "redis://c")}},
 		"Nodes[1].Name":    {{Nodes: URLs("redis://a", "x y=redis://b", "redis://c")}, {Nodes: URLs("n=redis://a", "n=redis://b", "redis://c")}},
 		"Nodes[2].Options": {{Nodes: []Node{{Options: &redis.Options{Addr: "a"}}, {Options: &redis.Options{Addr: "b"}}, {}}}},
-		"TTL": {{Nodes: three(), TTL: -1}, {Nodes: three(), TTL: 999 * time.Microsecond}, {Nodes: three(), TTL: 99 * time.Millisecond},
-			{Nodes: three(), TTL: 10*time.Second + time.Millisecond}},
+		"TTL": {
+			{Nodes: three(), TTL: -1},
+			{Nodes: three(), TTL: 999 * time.Microsecond},
+			{Nodes: three(), TTL: 99 * time.Millisecond},
+			{Nodes: three(), TTL: 10*time.Second + time.Millisecond},
+		},
 		"MaxTTL":      {{Nodes: three(), MaxTTL: time.Millisecond}, {Nodes: three(), MaxTTL: time.Hour}},
 		"Bound":       {{Nodes: three(), Bound: -1}},
 		"FenceTTL":    {{Nodes: three(), FenceTTL: 24 * time.Second}},

@@ -53,7 +53,7 @@ func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
 		},
 	} {
 		t.Run(fault, func(t *testing.T) {
-			m := minis(t, 3)
+			m := minis(t)
 			l, key := newLocker(t, addresses(m), quick), newKey(t)
 			release(t, take(t, l, Key(key)), Released)
 			inflict(t, m[1])
@@ -89,7 +89,7 @@ func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
 		code, _, _ := strings.Cut(msg, " ")
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			m := minis(t, 3)
+			m := minis(t)
 			l, key := newLocker(t, addresses(m), quick), newKey(t)
 			refuse(m[0], msg)
 			release(t, take(t, l, Key(key)), Released) // control: a minority hinders nobody
@@ -112,7 +112,7 @@ func TestWithoutAMajorityEveryNodesAnswerIsTold(t *testing.T) {
 
 func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	s := take(t, l, job(key))
 	m[0].Close()
@@ -141,7 +141,7 @@ func TestTwoDeadNodesOfThreeAreNoQuorumAndNoDeadlineOfTheCaller(t *testing.T) {
 
 func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	release(t, take(t, l, Key(key)), Released)
 	resume := []func(){swallow(t, m[0]), swallow(t, m[1])}
@@ -165,7 +165,7 @@ func TestACancelledCallerReturnsAtOnceAndLeavesTheKeyFree(t *testing.T) {
 
 func TestALateGrantAddsMargin(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	resume := swallow(t, m[2])
 	s := await(t, l, Key(key))
@@ -184,7 +184,7 @@ func TestALateGrantAddsMargin(t *testing.T) {
 
 func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	for i := range m {
 		m[i].Server().SetPreHook(nil)
@@ -206,7 +206,7 @@ func TestAnOwnMinorityDoesNotBlockTheOwnRetry(t *testing.T) {
 
 func TestARecordOnAMinorityDoesNotGrant(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m), quick), newKey(t)
 	writeDone(t, l, key, 1, "4:done:0:h:r")
 	refuse(m[1], "OOM")

@@ -121,7 +121,7 @@ func TestALeaseOutlivesItsTTLWhileItIsExtended(t *testing.T) {
 
 // Alone: on a shared node it would make other tests' scripts vanish twice in a row.
 func TestAScriptThatANodeForgotIsLoadedAgain(t *testing.T) {
-	t.Run("embedded", func(t *testing.T) { scriptForgotten(t, addresses(minis(t, 3))) })
+	t.Run("embedded", func(t *testing.T) { scriptForgotten(t, addresses(minis(t))) })
 	t.Run("real", func(t *testing.T) { scriptForgotten(t, realNodes(t, 3)) })
 }
 

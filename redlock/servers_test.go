@@ -1,81 +1,59 @@
 package redlock
 
 import (
-	"context"
-	"fmt"
-	"net"
-	"os/exec"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
-// realServers are the redis-server processes of this package's tests: seven,
-// started by the first test that wants any.
+// realServers are seven redis-servers that all tests of the package share,
+// started by the first that wants any.
 var realServers struct {
 	once    sync.Once
+	dir     string
+	running []*servers.Redis
 	err     error
-	running []*exec.Cmd
-	addrs   []string
 }
 
+// realNodes are the first n of them.
 func realNodes(tb testing.TB, n int) []Node {
 	tb.Helper()
-	s := &realServers
-	s.once.Do(func() { s.err = startServers(7) })
-	if s.err != nil {
-		tb.Fatalf("%v\ninstall it: apt-get install redis-server", s.err)
+	realServers.once.Do(func() { realServers.err = startServers(7) })
+	if realServers.err != nil {
+		tb.Fatal(realServers.err)
 	}
 	urls := make([]string, n)
 	for i := range urls {
-		urls[i] = fmt.Sprintf("n%d=redis://%s", i, s.addrs[i])
+		urls[i] = realServers.running[i].URL()
 	}
 	return URLs(urls...)
 }
 
-func startServers(n int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+func startServers(n int) (err error) {
+	if realServers.dir, err = os.MkdirTemp("", "redlock"); err != nil {
+		return err
+	}
+	for i := range n {
+		dir := filepath.Join(realServers.dir, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		r, err := servers.StartRedis(dir)
 		if err != nil {
 			return err
 		}
-		addr := ln.Addr().String()
-		_, port, _ := net.SplitHostPort(addr)
-		_ = ln.Close()
-		cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--loglevel", "warning")
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		realServers.running = append(realServers.running, cmd)
-		realServers.addrs = append(realServers.addrs, addr)
-		if err := ping(ctx, addr); err != nil {
-			return err
-		}
+		realServers.running = append(realServers.running, r)
 	}
 	return nil
 }
 
-func ping(ctx context.Context, addr string) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			return c.Close()
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
 func stopServers() {
-	for _, cmd := range realServers.running {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+	for _, r := range realServers.running {
+		r.Close()
 	}
+	_ = os.RemoveAll(realServers.dir)
 }

@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// minis starts n in-process nodes for one test.
-func minis(tb testing.TB, n int) []*miniredis.Miniredis {
+// minis starts three in-process nodes for one test.
+func minis(tb testing.TB) []*miniredis.Miniredis {
 	tb.Helper()
-	nodes := make([]*miniredis.Miniredis, n)
+	nodes := make([]*miniredis.Miniredis, 3)
 	for i := range nodes {
 		nodes[i] = miniredis.NewMiniRedis()
 		nodes[i].ClockTTL(true)

@@ -38,7 +38,7 @@ func TestSpansAndMetricsTellWhatHappenedAndNoKey(t *testing.T) {
 		names = append(names, span.Name())
 		attrs := map[string]string{}
 		for _, kv := range span.Attributes() {
-			attrs[string(kv.Key)] = kv.Value.Emit()
+			attrs[string(kv.Key)] = kv.Value.String()
 		}
 		if span.Status().Code == codes.Error {
 			t.Errorf("%s: contention and loss are no errors of an acquire: %v", span.Name(), span.Status())

@@ -154,7 +154,7 @@ func (w *wakes) listen(i int) {
 			w.follow(ctx, sub, have)
 		case <-w.stop:
 			_ = sub.Close()      // nothing is left to hear
-			for range messages { //nolint:revive // until go-redis's own goroutine is gone
+			for range messages { // until go-redis's own goroutine is gone
 			}
 			return
 		}

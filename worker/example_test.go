@@ -3,10 +3,10 @@ package worker_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/hibiken/asynq"
 
+	"github.com/holdfastjobs/holdfast"
 	"github.com/holdfastjobs/holdfast/embedded"
 	"github.com/holdfastjobs/holdfast/worker"
 )
@@ -20,26 +20,15 @@ func (Welcome) JobID() string { return "" }
 
 // A worker also runs the jobs of producers that know nothing of Holdfast.
 func Example() {
-	fleet, err := embedded.Start(1)
-	if err != nil {
-		log.Fatal(err)
-	}
+	fleet := holdfast.Must(embedded.Start(1))
 	defer fleet.Close()
-	redis, err := asynq.ParseRedisURI(fleet.Queue())
-	if err != nil {
-		log.Fatal(err)
-	}
+	redis := holdfast.Must(asynq.ParseRedisURI(fleet.Queue()))
 
 	producer := asynq.NewClient(redis)
 	defer producer.Close()
-	if _, err := producer.Enqueue(asynq.NewTask("mail.welcome", []byte(`{"name":"Aiko"}`))); err != nil {
-		log.Fatal(err)
-	}
+	holdfast.Must(producer.Enqueue(asynq.NewTask("mail.welcome", []byte(`{"name":"Aiko"}`))))
 
-	w, err := worker.New(worker.Config{Redis: redis})
-	if err != nil {
-		log.Fatal(err)
-	}
+	w := holdfast.Must(worker.New(worker.Config{Redis: redis}))
 	ctx, stop := context.WithCancel(context.Background())
 	worker.Handle(w, func(_ context.Context, m Welcome) error {
 		fmt.Println("welcome,", m.Name)

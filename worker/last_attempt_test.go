@@ -59,7 +59,9 @@ func TestContentionOnTheLastAttemptIsNotTheEnd(t *testing.T) {
 					t.Errorf("it ran as attempt %d of %d", got, max)
 				}
 				dead.none(t)
-				stop()
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
 				if err := b.inspector.DeleteTask("default", id); err != nil {
 					t.Fatal(err)
 				}

@@ -77,8 +77,8 @@ func TestADecodeErrorDoesNotQuoteThePayload(t *testing.T) {
 		`{"Secret":"4242`:     new(struct{ Secret string }),
 		`{"Secret":"4242" }`:  new(struct{ Secret time.Time }),
 		`{"Secret":"x4242"}`:  new(struct{ Secret *big.Int }),
-		`{"Secret":"y4242"}`: new(struct {
-			Secret int `json:",string"`
+		`{"secret":"y4242"}`: new(struct {
+			Secret int `json:"secret,string"`
 		}),
 		``: new(struct{}),
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -104,18 +105,18 @@ func connect(ctx context.Context, opt asynq.RedisConnOpt) (redis.UniversalClient
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no answer within %s", startTime))
 	defer cancel()
 	answer := make(chan error, 1)
-	go func() { answer <- client.Ping(ctx).Err() }()
+	var ping sync.WaitGroup
+	ping.Go(func() { answer <- client.Ping(ctx).Err() })
 	var err error
 	select {
 	case err = <-answer:
 		if err == nil {
 			return client, nil
 		}
-		client.Close()
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-		client.Close()
-		<-answer
 	}
-	return nil, fmt.Errorf("worker: run: reach the queue's Redis: %w", err)
+	err = errors.Join(fmt.Errorf("worker: run: reach the queue's Redis: %w", err), client.Close())
+	ping.Wait()
+	return nil, err
 }

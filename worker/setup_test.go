@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -89,7 +88,7 @@ func (b *bundle) config() worker.Config {
 		Retry:                    retry.Constant(0),
 		TaskCheckInterval:        b.pace,
 		DelayedTaskCheckInterval: b.pace,
-		Logger:                   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger:                   slog.New(slog.DiscardHandler),
 	}
 }
 

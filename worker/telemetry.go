@@ -18,9 +18,6 @@ import (
 const (
 	messagingSystem = "asynq"
 	operation       = "process"
-
-	// attrOutcome is done, failed, later or archived.
-	attrOutcome = attribute.Key("holdfast.job.outcome")
 )
 
 // meter makes the process spans and their metrics.
@@ -86,7 +83,7 @@ func (m meter) start(ctx context.Context, task *asynq.Task, job *holdfast.Job, k
 // end ends the span. A job that is put back, for contention, an unknown kind or
 // a stop, is no error.
 func (p process) end(ctx context.Context, o *outcome) {
-	p.span.SetAttributes(attrOutcome.String(o.word()))
+	p.span.SetAttributes(holdfast.AttrJobOutcome.String(o.word()))
 	if o != nil && (o.counted || o.dead) {
 		kind := errorType(o.err)
 		p.labels = append(p.labels, kind)

@@ -24,7 +24,9 @@ func TestAnUnknownKindWaitsForItsWorker(t *testing.T) {
 		if got := b.until(id, asynq.TaskStateRetry).LastErr; !strings.HasPrefix(got, `worker: no handler for this kind: "payments.charge" since 2`) {
 			t.Errorf("last error %q", got)
 		}
-		stop()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 		young := b.worker(b.config())
 		worker.Handle(young, func(context.Context, charge) error { return nil })
 		b.start(young)
@@ -53,7 +55,9 @@ func TestAKindThatStaysUnknownIsArchivedAfterUnknownFor(t *testing.T) {
 		if _, err := dead.only(t); !errors.Is(err, worker.ErrUnknownKind) {
 			t.Error(err)
 		}
-		stop()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 		if got := strings.Count(lines.String(), "no handler for this kind"); got != 2 { // the warning, and the archive's reason
 			t.Errorf("%d log lines: %s", got, &lines)
 		}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"log"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
@@ -25,11 +25,11 @@ func main() {
 	for _, name := range []string{"east", "west"} { // two workers, each with a queue of its own, and one job in both
 		w := holdfast.Must(worker.New(worker.Config{Redis: fleet, Queues: map[string]int{name: 1}}))
 		worker.Handle(w, func(ctx context.Context, c Charge) error {
-			fmt.Println(name, "charges", c.ID, "under token", holdfast.Token(ctx))
+			log.Println(name, "charges", c.ID, "under token", holdfast.Token(ctx))
 			return nil
 		}, lock.Middleware(locker))
 		holdfast.Must(jobs.Enqueue(context.Background(), Charge{ID: "ch_1"}, queue.On(name)))
-		go w.Run(context.Background())
+		go func() { log.Fatal(w.Run(context.Background())) }()
 	}
 	<-time.After(3 * time.Second) // the loser meets the lock, comes again after a second, and finds the job done
 }

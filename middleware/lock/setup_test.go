@@ -45,13 +45,13 @@ func onEachKind(t *testing.T, test func(t *testing.T, n nodes)) {
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		real := servers.RedisNodes(t, 3)
-		urls := make([]string, len(real))
-		for i, r := range real {
+		processes := servers.RedisNodes(t, 3)
+		urls := make([]string, len(processes))
+		for i, r := range processes {
 			urls[i] = r.URL()
 		}
-		test(t, nodes{urls: urls, stop: func(i int) { real[i].Kill() }, start: func(i int) {
-			if err := real[i].Start(); err != nil {
+		test(t, nodes{urls: urls, stop: func(i int) { processes[i].Kill() }, start: func(i int) {
+			if err := processes[i].Start(); err != nil {
 				t.Error(err)
 			}
 		}})

@@ -86,13 +86,13 @@ func (v *servers) answer(ctx context.Context, warn func(string)) error {
 	for i, node := range v.locks {
 		pings.Go(func() { locks[i] = node.Ping(ctx).Err() })
 	}
-	pings.Wait()
 	var err error
 	select {
 	case err = <-queue:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+	pings.Wait()
 	if err != nil {
 		return fmt.Errorf("the queue's Redis at %s does not answer: %w", address(v.queue), plain(err))
 	}
