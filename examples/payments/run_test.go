@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastjobs/holdfast/examples/payments/demo"
 	"github.com/holdfastjobs/holdfast/examples/payments/provider"
+	"github.com/holdfastjobs/holdfast/examples/payments/telemetry/sink"
 	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
@@ -107,5 +108,32 @@ func TestWithoutLocksMoneyIsLost(t *testing.T) {
 	}
 	if o.Unique != n || o.Restarts != 1 || o.DuplicatesSkipped != 0 || o.Contended != 0 {
 		t.Errorf("more differs than locks and records: %+v", o)
+	}
+}
+
+func TestTracesAndMetricsOfAllProcessesReachTheCollector(t *testing.T) {
+	t.Parallel()
+	collector, err := sink.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(collector.Close)
+	s := start(t, "-in", payments(t, 20), "-otlp", collector.Endpoint)
+	if code := s.code(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, &s.err)
+	}
+	for _, want := range [][2]string{
+		{"payments-producer", "send payments"},
+		{"payments-producer", "messaging.client.sent.messages"},
+		{"payments", "process payments"},
+		{"payments", "acquire lock payments.charge"},
+		{"payments", "release lock"},
+		{"payments", "messaging.process.duration"},
+		{"payments", "holdfast.lock.wait.duration"},
+		{"payments", "holdfast.job.duplicates"},
+	} {
+		if !collector.Saw(want[0], want[1]) {
+			t.Errorf("%s did not send %q; seen: %v", want[0], want[1], collector.Names())
+		}
 	}
 }

@@ -63,7 +63,10 @@ func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *se
 		options.MaxRetries, options.ContextTimeoutEnabled = -1, true
 		v.locks = append(v.locks, redis.NewClient(options))
 	}
-	return v, v.answer(ctx, warn)
+	if err := v.answer(ctx, warn); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // withoutName drops the name that a lock node's URL may be given, as in a=redis://….
