@@ -57,6 +57,15 @@ func count(votes []vote, code string) (n int) {
 	return n
 }
 
+func countFailed(votes []vote) (n int) {
+	for _, v := range votes {
+		if v.err != nil {
+			n++
+		}
+	}
+	return n
+}
+
 func (l *Locker) noQuorum(op string, votes []vote) *NoQuorumError {
 	e := &NoQuorumError{Op: op, Need: l.need, Answers: make([]Answer, len(l.nodes))}
 	for i, n := range l.nodes {

@@ -14,7 +14,7 @@ import (
 type Outcome string
 
 const (
-	Released Outcome = "released" // a majority freed what was ours
+	Released Outcome = "released" // it was ours, and on a majority it is no more
 	Expired  Outcome = "expired"  // it was not ours any more: too late, or taken
 	Unknown  Outcome = "unknown"  // too few nodes answered; it runs out within a TTL
 )
@@ -122,6 +122,9 @@ func (l *Locker) released(said <-chan settled) (Outcome, error) {
 		case count(votes, codeNone)+count(votes, codeStale) > len(l.nodes)-l.need:
 			return Expired, nil
 		}
+	}
+	if len(l.nodes)-countFailed(votes) >= l.need {
+		return Released, nil // some had missed our grant; on a majority nothing of ours is left
 	}
 	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", votes))
 }

@@ -97,7 +97,7 @@ func allOrNone(t *testing.T, nodes []Node) {
 
 func releasedIsFree(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
-	for range 20 {
+	for range 5 {
 		release(t, take(t, l, Key(key)), Released)
 	}
 }

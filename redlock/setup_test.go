@@ -50,9 +50,6 @@ func addresses(nodes []*miniredis.Miniredis) []Node {
 	return URLs(urls...)
 }
 
-// patience is the node timeout where no node is at fault.
-const patience = 1500 * time.Millisecond
-
 // newLocker is more patient with its nodes than New allows: a loaded machine is
 // no fault.
 func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
@@ -65,7 +62,7 @@ func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg.NodeTimeout = max(cfg.NodeTimeout, patience)
+	cfg.NodeTimeout = min(cfg.TTL*3/2, 5*time.Second)
 	l, err := build(cfg)
 	if err != nil {
 		tb.Fatal(err)
