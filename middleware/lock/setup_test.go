@@ -21,6 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // nodes are three lock nodes, of either make.
 type nodes struct {
+	embedded *embedded.Fleet // nil for real ones
+
 	urls  []string
 	stop  func(i int)
 	start func(i int)
@@ -37,7 +39,7 @@ func onEachKind(t *testing.T, test func(t *testing.T, n nodes)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = fleet.Close() })
-		test(t, nodes{urls: fleet.Locks(), stop: fleet.StopNode, start: func(i int) {
+		test(t, nodes{embedded: fleet, urls: fleet.Locks(), stop: fleet.StopNode, start: func(i int) {
 			if err := fleet.RestartNode(i); err != nil {
 				t.Error(err)
 			}
