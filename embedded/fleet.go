@@ -19,6 +19,8 @@ type Fleet struct {
 	closed bool
 	queue  *node
 	locks  []*node
+	stop   chan struct{} // closed by Close
+	aging  sync.WaitGroup
 }
 
 // Start starts a queue Redis and as many lock nodes as nodes says: 1, 3, 5 or
@@ -28,7 +30,7 @@ func Start(nodes int) (*Fleet, error) {
 	if !slices.Contains([]int{1, 3, 5, 7}, nodes) {
 		return nil, fmt.Errorf("embedded: nodes: %d is not accepted: want 1, 3, 5 or 7", nodes)
 	}
-	f := &Fleet{queue: newNode(), locks: make([]*node, nodes)}
+	f := &Fleet{queue: newNode(), locks: make([]*node, nodes), stop: make(chan struct{})}
 	for i := range f.locks {
 		f.locks[i] = newNode()
 	}
@@ -38,6 +40,7 @@ func Start(nodes int) (*Fleet, error) {
 			return nil, err
 		}
 	}
+	f.aging.Go(func() { age(f.stop, f.all()...) })
 	return f, nil
 }
 
@@ -90,7 +93,11 @@ func (f *Fleet) RestartNode(i int) error {
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.closed = true
+	if !f.closed {
+		f.closed = true
+		close(f.stop)
+		f.aging.Wait()
+	}
 	for _, n := range f.all() {
 		n.stop()
 	}

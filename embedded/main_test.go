@@ -38,7 +38,9 @@ func dial(t *testing.T, url string) *redis.Client {
 // inMemory returns a client of n without a socket, as synctest needs it.
 func inMemory(t *testing.T, n *node) *redis.Client {
 	t.Helper()
-	t.Cleanup(n.redis.Close)
+	stop := make(chan struct{})
+	go age(stop, n)
+	t.Cleanup(func() { close(stop); n.redis.Close() })
 	return client(t, &redis.Options{
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return n.redis.Dial() },
 	})

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 )
@@ -16,9 +17,7 @@ type node struct {
 }
 
 func newNode() *node {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true) // without it, keys live until someone moves the clock by hand
-	return &node{redis: m}
+	return &node{redis: miniredis.NewMiniRedis()}
 }
 
 // start listens on a port of the system's choice the first time, and on that
@@ -47,3 +46,27 @@ func (n *node) stop() {
 }
 
 func (n *node) url() string { return "redis://" + n.addr }
+
+// tick is how much longer than its TTL a key may live.
+const tick = 10 * time.Millisecond
+
+// age lets the TTLs of nodes run down until stop is closed. miniredis can do so by
+// itself, with ClockTTL, but at every access to its database, several times
+// within a script, and it looks at each key every time: with a thousand keys a
+// lock script takes milliseconds.
+func age(stop <-chan struct{}, nodes ...*node) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for last := time.Now(); ; {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		for _, n := range nodes {
+			n.redis.FastForward(now.Sub(last))
+		}
+		last = now
+	}
+}

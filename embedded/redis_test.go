@@ -11,7 +11,7 @@ import (
 // What the lock scripts and the queue need of a Redis, each on the fake clock
 // where time matters.
 
-func TestKeysEndExactlyWhenTheirTTLDoes(t *testing.T) {
+func TestKeysEndWithinATickOfTheirTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := inMemory(t, newNode())
@@ -22,9 +22,9 @@ func TestKeysEndExactlyWhenTheirTTLDoes(t *testing.T) {
 		if n := c.Exists(t.Context(), "k").Val(); n != 1 {
 			t.Error("gone after 99 of 100 ms")
 		}
-		<-time.After(time.Millisecond)
+		<-time.After(time.Millisecond + tick)
 		if n := c.Exists(t.Context(), "k").Val(); n != 0 {
-			t.Error("alive after 100 of 100 ms")
+			t.Error("alive a tick after its 100 ms")
 		}
 	})
 }
@@ -39,14 +39,14 @@ func TestTTLsSetInAScriptRunOut(t *testing.T) {
 		run := func(want int) {
 			t.Helper()
 			got, err := claim.Run(t.Context(), c, []string{"k"}, "token", 5000).Int()
-			if err != nil || got != want {
+			if late := time.Duration(got-want) * time.Millisecond; err != nil || late < 0 || late > tick {
 				t.Errorf("got %d, %v, want %d", got, err, want)
 			}
 		}
 		run(-1)
 		<-time.After(2 * time.Second)
 		run(3000) // held, 3 s left
-		<-time.After(3 * time.Second)
+		<-time.After(3*time.Second + tick)
 		run(-1) // free again
 	})
 }
@@ -86,7 +86,7 @@ func TestATTLRunsOnWhileItsNodeIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.StopNode(0)
-	<-time.After(20 * time.Millisecond)
+	<-time.After(20*time.Millisecond + 2*tick)
 	if err := f.RestartNode(0); err != nil {
 		t.Fatal(err)
 	}

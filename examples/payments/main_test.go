@@ -77,8 +77,8 @@ func payments(t *testing.T, n int) string {
 	var b strings.Builder
 	b.WriteString("id,account,amount_cents,currency\n")
 	for i := range n {
-		account := i % 12
-		if i%4 == 1 {
+		account := i % 24
+		if i%8 == 1 {
 			account = 0
 		}
 		fmt.Fprintf(&b, "pay_%04d,acct_%d,%d,EUR\n", i, account, 100+i)

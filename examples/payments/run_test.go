@@ -10,41 +10,43 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfastjobs/holdfast/examples/payments/demo"
 	"github.com/holdfastjobs/holdfast/examples/payments/provider"
+	"github.com/holdfastjobs/holdfast/examples/payments/telemetry/sink"
 	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
-const inTest = 120 // payments
-
-// chargedOnce is what every good run shows, whatever it ran on.
-func chargedOnce(t *testing.T, args ...string) {
+// chargedOnce is what every good run of n payments shows, whatever it ran on.
+func chargedOnce(t *testing.T, n int, args ...string) demo.Outcome {
 	t.Helper()
 	book := filepath.Join(t.TempDir(), "book.jsonl")
-	s := start(t, append(args, "-in", payments(t, inTest), "-book", book, "-json")...)
+	s := start(t, append(args, "-in", payments(t, n), "-book", book, "-json")...)
 	if code := s.code(t); code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", code, &s.out, &s.err)
 	}
 	o := s.outcome(t)
-	if o.Unique != inTest || o.ChargedOnce != inTest || o.ChargedTwice != 0 || o.Lost != 0 || o.UnbalancedAccounts != 0 {
+	if o.Unique != n || o.ChargedOnce != n || o.ChargedTwice != 0 || o.Lost != 0 || o.UnbalancedAccounts != 0 {
 		t.Errorf("wrong: %+v", o)
 	}
-	// 18 come again through the second producer, and 6 through the second queue.
+	again, elsewhere := int64(n*15/100), int64(n*5/100)
 	// A completion that too few nodes confirmed in time is delivered once more, and
 	// skipped too.
-	if o.Submitted != inTest+18+6 || o.DuplicatesRefused != 18 || o.DuplicatesSkipped < 6 {
+	if o.Submitted != int64(n)+again+elsewhere || o.DuplicatesRefused != again || o.DuplicatesSkipped < elsewhere {
 		t.Errorf("duplicates: %+v", o)
 	}
-	if o.Contended == 0 || o.Restarts != 1 || o.ProviderCalls < inTest {
-		t.Errorf("nothing happened that could go wrong: %+v", o)
+	if o.Restarts != 1 || o.ProviderCalls < int64(n) {
+		t.Errorf("%d restarts, %d calls of the provider", o.Restarts, o.ProviderCalls)
 	}
-	for id, n := range count(t, book) {
-		if n != 1 {
-			t.Errorf("the book has %d charges of %s", n, id)
+	charges := count(t, book)
+	for id, times := range charges {
+		if times != 1 {
+			t.Errorf("the book has %d charges of %s", times, id)
 		}
 	}
-	if n := len(count(t, book)); n != inTest {
-		t.Errorf("the book has %d payments, want %d", n, inTest)
+	if len(charges) != n {
+		t.Errorf("the book has %d payments, want %d", len(charges), n)
 	}
+	return o
 }
 
 // count reads a book again, without the code that wrote it.
@@ -67,7 +69,9 @@ func count(t *testing.T, path string) map[string]int {
 
 func TestEveryPaymentIsChargedOnceOnEmbeddedNodes(t *testing.T) {
 	t.Parallel()
-	chargedOnce(t)
+	if o := chargedOnce(t, 120); o.Contended == 0 {
+		t.Error("no payment met another")
+	}
 }
 
 func TestEveryPaymentIsChargedOnceOnRealRedisAndPostgreSQL(t *testing.T) {
@@ -75,9 +79,10 @@ func TestEveryPaymentIsChargedOnceOnRealRedisAndPostgreSQL(t *testing.T) {
 	nodes := servers.RedisNodes(t, 4)
 	dsn := servers.Postgres(t)
 	locks := nodes[1].URL() + ",b=" + nodes[2].URL() + "," + nodes[3].URL()
-	// Twice, for a second run must not take the first one's for duplicates.
-	for range 2 {
-		chargedOnce(t, "-redis", nodes[0].URL(), "-locks", locks, "-db", dsn)
+	// The second run has the first one's payments, and must not take them for
+	// duplicates.
+	for _, n := range []int{120, 20} {
+		chargedOnce(t, n, "-redis", nodes[0].URL(), "-locks", locks, "-db", dsn)
 	}
 	for _, node := range nodes {
 		options, err := redis.ParseURL(node.URL())
@@ -95,12 +100,40 @@ func TestEveryPaymentIsChargedOnceOnRealRedisAndPostgreSQL(t *testing.T) {
 // The control: what the runs above show is the lock's doing.
 func TestWithoutLocksMoneyIsLost(t *testing.T) {
 	t.Parallel()
-	s := start(t, "-in", payments(t, inTest), "-json", "-unsafe")
+	const n = 120
+	s := start(t, "-in", payments(t, n), "-json", "-unsafe")
 	code, o := s.code(t), s.outcome(t)
 	if code != 1 || o.ChargedTwice+o.UnbalancedAccounts == 0 {
 		t.Errorf("exit code %d, %+v", code, o)
 	}
-	if o.Unique != inTest || o.Restarts != 1 || o.DuplicatesSkipped != 0 || o.Contended != 0 {
+	if o.Unique != n || o.Restarts != 1 || o.DuplicatesSkipped != 0 || o.Contended != 0 {
 		t.Errorf("more differs than locks and records: %+v", o)
+	}
+}
+
+func TestTracesAndMetricsOfAllProcessesReachTheCollector(t *testing.T) {
+	t.Parallel()
+	collector, err := sink.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(collector.Close)
+	s := start(t, "-in", payments(t, 20), "-otlp", collector.Endpoint)
+	if code := s.code(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, &s.err)
+	}
+	for _, want := range [][2]string{
+		{"payments-producer", "send payments"},
+		{"payments-producer", "messaging.client.sent.messages"},
+		{"payments", "process payments"},
+		{"payments", "acquire lock payments.charge"},
+		{"payments", "release lock"},
+		{"payments", "messaging.process.duration"},
+		{"payments", "holdfast.lock.wait.duration"},
+		{"payments", "holdfast.job.duplicates"},
+	} {
+		if !collector.Saw(want[0], want[1]) {
+			t.Errorf("%s did not send %q; seen: %v", want[0], want[1], collector.Names())
+		}
 	}
 }

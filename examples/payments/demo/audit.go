@@ -35,7 +35,7 @@ type audit struct {
 	findings          []string // each fault in words
 }
 
-func (a *audit) find(format string, args ...any) {
+func (a *audit) findf(format string, args ...any) {
 	a.findings = append(a.findings, fmt.Sprintf(format, args...))
 }
 
@@ -56,7 +56,7 @@ func examine(unique []input.Payment, book []provider.Charge, lines map[ledger.Ac
 		expected[accountOf(p)] = l
 	}
 	for id := range charges {
-		a.find("charged, but never submitted: %s", id)
+		a.findf("charged, but never submitted: %s", id)
 	}
 	a.balances(expected, lines)
 	return a
@@ -68,13 +68,13 @@ func (a *audit) charge(p input.Payment, charges []provider.Charge) {
 	switch {
 	case wrong:
 		a.lost++ // money moved, and not this payment's
-		a.find("charged with another amount, account or currency: %s", p.ID)
+		a.findf("charged with another amount, account or currency: %s", p.ID)
 	case len(charges) == 0:
 		a.lost++
-		a.find("never charged: %s", p.ID)
+		a.findf("never charged: %s", p.ID)
 	case len(charges) > 1:
 		a.twice++
-		a.find("charged %d times: %s, as %s and %s", len(charges), p.ID, charges[0].Charge, charges[1].Charge)
+		a.findf("charged %d times: %s, as %s and %s", len(charges), p.ID, charges[0].Charge, charges[1].Charge)
 	default:
 		a.once++
 	}
@@ -86,7 +86,7 @@ func (a *audit) balances(expected, lines map[ledger.Account]ledger.Line) {
 		got := lines[account]
 		if due := got.Opening - want.Sum; got.Balance != due || got.Payments != want.Payments || got.Sum != want.Sum {
 			unbalanced[account.ID] = true
-			a.find("unbalanced: account %s holds %d cents %s after %d payments, where %d after %d are right",
+			a.findf("unbalanced: account %s holds %d cents %s after %d payments, where %d after %d are right",
 				account.ID, got.Balance, account.Currency, got.Payments, due, want.Payments)
 		}
 	}

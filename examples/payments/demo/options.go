@@ -41,7 +41,7 @@ func parse(args []string, w io.Writer) (Options, error) {
 	f.StringVar(&o.DB, "db", "", "`DSN` of the ledger: the path of an SQLite file, or postgres://…; the ledger\nstays there, and the next run starts it afresh\n(default SQLite in a temporary folder)")
 	f.IntVar(&o.Workers, "workers", 3, "worker processes, 1 to 32")
 	f.IntVar(&o.Concurrency, "concurrency", 8, "jobs at a time in each of them, 1 to 256")
-	f.Float64Var(&o.Rate, "rate", 150, "payments a second that come in; 0 is as fast as the queue takes them")
+	f.Float64Var(&o.Rate, "rate", 100, "payments a second that come in; 0 is as fast as the queue takes them")
 	f.StringVar(&o.OTLP, "otlp", "", "`ENDPOINT` of an OpenTelemetry collector, OTLP over gRPC, such as\nlocalhost:4317 (default none)")
 	f.Uint64Var(&o.Seed, "seed", 0, "chooses the provider's faults and the duplicates; 0 draws one\nand prints it (default 0)")
 	f.BoolVar(&o.JSON, "json", false, "print the outcome as one JSON object, as the last line (default false)")

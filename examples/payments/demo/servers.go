@@ -63,7 +63,10 @@ func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *se
 		options.MaxRetries, options.ContextTimeoutEnabled = -1, true
 		v.locks = append(v.locks, redis.NewClient(options))
 	}
-	return v, v.answer(ctx, warn)
+	if err := v.answer(ctx, warn); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // withoutName drops the name that a lock node's URL may be given, as in a=redis://….
@@ -86,13 +89,13 @@ func (v *servers) answer(ctx context.Context, warn func(string)) error {
 	for i, node := range v.locks {
 		pings.Go(func() { locks[i] = node.Ping(ctx).Err() })
 	}
-	pings.Wait()
 	var err error
 	select {
 	case err = <-queue:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+	pings.Wait()
 	if err != nil {
 		return fmt.Errorf("the queue's Redis at %s does not answer: %w", address(v.queue), plain(err))
 	}

@@ -51,9 +51,7 @@ func (s *shift) work(ctx context.Context, producer Producer, p progress) error {
 	busy := true
 	defer func() {
 		cancel()
-		if busy {
-			<-finished // before the fleet and the producer are closed
-		}
+		_ = tasks.Wait() // before the fleet and the producer are closed
 	}()
 
 	tick := time.NewTicker(lookEvery)
@@ -133,7 +131,7 @@ func (s *shift) outcome(ctx context.Context, db *ledger.DB, unique []input.Payme
 	}
 	found := examine(unique, s.bank.Book.Charges(), lines)
 	if left.archived > 0 {
-		found.find("archived: %d jobs", left.archived)
+		found.findf("archived: %d jobs", left.archived)
 	}
 	return &Outcome{
 		Submitted:          s.traffic.submitted.Load(),

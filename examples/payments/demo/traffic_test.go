@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,10 +31,8 @@ func (m *memory) Submit(_ context.Context, p input.Payment, on string) error {
 		return errDown
 	}
 	key := on + "/" + p.ID
-	for _, s := range m.seen {
-		if s == key {
-			return &queue.DuplicateError{}
-		}
+	if slices.Contains(m.seen, key) {
+		return &queue.DuplicateError{}
 	}
 	m.seen = append(m.seen, key)
 	return nil
@@ -55,7 +54,7 @@ func TestFifteenPercentComeAgainAndFivePercentElsewhere(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]struct{ again, elsewhere int64 }{1: {1, 1}, 10: {2, 1}, 100: {15, 5}, 640: {96, 32}} {
 		payments := incoming(n)
-		repeated := append(payments, payments[0]) // a line that the input has twice
+		repeated := append(slices.Clone(payments), payments[0]) // a line that the input has twice
 		traffic := newTraffic(repeated, queues, 0, 7)
 		to := &memory{}
 		if err := traffic.run(t.Context(), to); err != nil {

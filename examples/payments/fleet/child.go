@@ -31,15 +31,15 @@ type Counts map[string]int64
 
 // setupLine is the first line of standard input.
 type setupLine struct {
-	Folder string          // removed by a process that outlives its parent; "" is none
-	Setup  json.RawMessage // as given to [Start]
+	Folder string          `json:"folder"` // removed by a process that outlives its parent; "" is none
+	Setup  json.RawMessage `json:"setup"`  // as given to [Start]
 }
 
 // reportLine is a line of standard output.
 type reportLine struct {
-	Ready  bool   `json:",omitempty"`
-	Counts Counts `json:",omitempty"`
-	Failed string `json:",omitempty"`
+	Ready  bool   `json:"ready,omitempty"`
+	Counts Counts `json:"counts,omitempty"`
+	Failed string `json:"failed,omitempty"`
 }
 
 // IsWorker says that this process was started by [Start] and is to call [Serve].

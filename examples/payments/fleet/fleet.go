@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -127,7 +128,7 @@ func (f *Fleet) Count(name string) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var sum int64
-	for _, p := range append(f.past[:len(f.past):len(f.past)], f.members...) {
+	for _, p := range slices.Concat(f.past, f.members) {
 		sum += p.count(name)
 	}
 	return sum

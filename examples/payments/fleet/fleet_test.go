@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-type script struct{ Fail, Die, Deaf bool }
+type script struct {
+	Fail bool `json:"fail"`
+	Die  bool `json:"die"`
+	Deaf bool `json:"deaf"`
+}
 
 // act is a worker that counts its starts and its ends.
 func act(ctx context.Context, setup []byte, r *Reporter) error {

@@ -18,12 +18,12 @@ const maxLine = 1 << 20
 //
 // A line that repeats an earlier one is a payment submitted twice and is kept.
 // The same id with other contents is a bad line: one key cannot mean two
-// payments. Bad lines are reported together, as [*Problems]; an input without
+// payments. Bad lines are reported together, as [*BadLinesError]; an input without
 // any payment is an error too.
 func Read(name string, r io.Reader) ([]Payment, error) {
 	in := bufio.NewReader(r)
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		in.Discard(3)
+		_, _ = in.Discard(3) // they were there to be peeked at
 	}
 	c := &collector{name: name, first: make(map[string]place)}
 	read := readJSON
@@ -59,7 +59,7 @@ type collector struct {
 	name     string
 	payments []Payment
 	first    map[string]place // by id
-	bad      Problems
+	bad      BadLinesError
 }
 
 type place struct {

@@ -53,7 +53,7 @@ func TestABadLineIsReportedWithFileLineFieldAndReason(t *testing.T) {
 		{"-", "id;account\n", "-:1: id: no such column in the header; want id,account,amount_cents,currency"},
 	} {
 		_, err := Read(c.name, strings.NewReader(c.text))
-		if _, ok := errors.AsType[*Problems](err); !ok || err.Error() != c.want {
+		if _, ok := errors.AsType[*BadLinesError](err); !ok || err.Error() != c.want {
 			t.Errorf("%s %.60q:\n got %v\nwant %s", c.name, c.text, err, c.want)
 		}
 	}

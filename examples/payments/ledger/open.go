@@ -48,11 +48,11 @@ func openPostgres(dsn string) (*DB, string, error) {
 	config.RuntimeParams["search_path"] = pgSchema
 	db := stdlib.OpenDB(*config)
 	db.SetMaxIdleConns(16)
-	clear := func(ctx context.Context) error {
+	empty := func(ctx context.Context) error {
 		_, err := db.ExecContext(ctx, `DROP SCHEMA IF EXISTS `+pgSchema+` CASCADE; CREATE SCHEMA `+pgSchema, pgx.QueryExecModeSimpleProtocol)
 		return err
 	}
-	return &DB{DB: db, clear: clear}, "PostgreSQL at " + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), nil
+	return &DB{DB: db, clear: empty}, "PostgreSQL at " + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), nil
 }
 
 // application marks an SQLite file as the example's: "hold", in ASCII.
@@ -72,8 +72,8 @@ func openSQLite(path string) (*DB, string, error) {
 		return nil, name, err
 	}
 	db.SetMaxOpenConns(4) // SQLite has one writer at a time
-	clear := func(ctx context.Context) error { return clearSQLite(ctx, db) }
-	return &DB{DB: db, clear: clear}, name, nil
+	empty := func(ctx context.Context) error { return clearSQLite(ctx, db) }
+	return &DB{DB: db, clear: empty}, name, nil
 }
 
 // clearSQLite drops the example's tables, and refuses a file that has tables of

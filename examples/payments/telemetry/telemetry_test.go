@@ -1,73 +1,23 @@
 package telemetry
 
 import (
-	"context"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/grpc"
+
+	"github.com/holdfastjobs/holdfast/examples/payments/telemetry/sink"
 )
-
-// sink is a collector that remembers names.
-type sink struct {
-	collectortrace.UnimplementedTraceServiceServer
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-func (s *sink) Export(_ context.Context, r *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, resource := range r.ResourceSpans {
-		for _, scope := range resource.ScopeSpans {
-			for _, span := range scope.Spans {
-				s.seen[span.Name] = true
-			}
-		}
-	}
-	return &collectortrace.ExportTraceServiceResponse{}, nil
-}
-
-type metricSink struct {
-	collectormetrics.UnimplementedMetricsServiceServer
-	*sink
-}
-
-func (s metricSink) Export(_ context.Context, r *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, resource := range r.ResourceMetrics {
-		for _, scope := range resource.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				s.seen[m.Name] = true
-			}
-		}
-	}
-	return &collectormetrics.ExportMetricsServiceResponse{}, nil
-}
 
 func TestSpansAndMetricsReachTheCollectorAtClose(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	collector, err := sink.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sink{seen: make(map[string]bool)}
-	server := grpc.NewServer()
-	collectortrace.RegisterTraceServiceServer(server, s)
-	collectormetrics.RegisterMetricsServiceServer(server, metricSink{sink: s})
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	defer serving.Wait()
-	defer server.Stop()
-
-	tel, err := Start(t.Context(), "payments", "1", listener.Addr().String())
+	defer collector.Close()
+	tel, err := Start(t.Context(), "payments", "1", collector.Endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +31,8 @@ func TestSpansAndMetricsReachTheCollectorAtClose(t *testing.T) {
 	if err := tel.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.seen["a span"] || !s.seen["a.counter"] {
-		t.Fatalf("the collector saw %v", s.seen)
+	if !collector.Saw("payments", "a span") || !collector.Saw("payments", "a.counter") {
+		t.Fatalf("the collector saw %v", collector.Names())
 	}
 }
 
