@@ -224,7 +224,7 @@ func TestARecordOnAMinorityDoesNotGrant(t *testing.T) {
 
 func TestAMinorityGrantDoesNotForgetTheCount(t *testing.T) {
 	t.Parallel()
-	m := minis(t, 3)
+	m := minis(t)
 	l, key := newLocker(t, addresses(m)), newKey(t)
 	claim := Claim{Keys: []string{key}, Waiter: "w"}
 	holder := everywhere(await(t, l, Key(key)))
