@@ -136,3 +136,25 @@ func nobodyOverlaps(t *testing.T, nodes []Node) {
 		t.Fatal("control: without exclusion they should overlap")
 	}
 }
+
+// A wait that has an end answers with its last try, and neither counts twice nor
+// touches the lease that it did get.
+func waitEnds(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	holder := everywhere(take(t, l, Key(key)))
+	claim := Claim{Keys: []string{key}, Waiter: "w1", Wait: 80 * time.Millisecond}
+	_, err := l.Acquire(t.Context(), claim)
+	if held, ok := errors.AsType[*HeldError](err); !ok || held.Count != 1 {
+		t.Fatalf("after the wait: %+v", err)
+	}
+	release(t, holder, Released)
+	lease, err := l.Acquire(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(2 * claim.Wait)
+	if err := lease.Context().Err(); err != nil {
+		t.Errorf("the lease ended with the wait: %v", err)
+	}
+	release(t, lease, Released)
+}
