@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrMismatch says that a job ID came a second time with another payload. Both
@@ -16,7 +17,11 @@ type FieldError struct {
 	Field string
 	Value any
 	Want  string // the accepted range, in words
+	Err   error  // the cause, which may quote the value; nil when there is none
 }
+
+// maxValue is the most of a bad value that is worth reading, in bytes.
+const maxValue = 80
 
 // Error names room, field, value and accepted range, in this order.
 func (e *FieldError) Error() string {
@@ -25,7 +30,13 @@ func (e *FieldError) Error() string {
 		room = "holdfast"
 	}
 	if s, ok := e.Value.(string); ok {
+		if len(s) > maxValue {
+			s = strings.ToValidUTF8(s[:maxValue], "") + "…"
+		}
 		return fmt.Sprintf("%s: %s: %q is not accepted: want %s", room, e.Field, s, e.Want)
 	}
 	return fmt.Sprintf("%s: %s: %v is not accepted: want %s", room, e.Field, e.Value, e.Want)
 }
+
+// Unwrap returns the cause.
+func (e *FieldError) Unwrap() error { return e.Err }

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 )
@@ -30,9 +31,13 @@ type Route struct {
 // Middleware puts itself around next. It is called once per registration.
 type Middleware func(route Route, next Handler) Handler
 
-// Chain puts middlewares around h, the first one outermost.
+// Chain puts middlewares around h, the first one outermost. It panics on a nil
+// one.
 func Chain(route Route, h Handler, middlewares ...Middleware) Handler {
-	for _, m := range slices.Backward(middlewares) {
+	for i, m := range slices.Backward(middlewares) {
+		if m == nil {
+			panic(fmt.Sprintf("holdfast: middleware %d around kind %q is nil", i+1, route.Kind))
+		}
 		h = m(route, h)
 	}
 	return h

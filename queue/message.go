@@ -25,7 +25,7 @@ func (m *message) taskID() string { return m.kind + ":" + m.envelope.JobID }
 
 func (c *Client) message(args holdfast.Args, options []Option) (*message, error) {
 	if v := reflect.ValueOf(args); args == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, refuse(true, "Args", fmt.Sprintf("nil %T", args), "a job")
+		return nil, refuse(true, "Args", fmt.Sprintf("nil of type %T", args), "a job")
 	}
 	now := time.Now()
 	s := c.config.settings(options)
@@ -61,14 +61,15 @@ func (c *Client) message(args holdfast.Args, options []Option) (*message, error)
 	return m, nil
 }
 
-// encode keeps the words of encoding/json to itself: they may quote the value.
+// encode keeps the words of encoding/json out of its message: they may quote the
+// value. They are the error's cause.
 func (c *Client) encode(args holdfast.Args) ([]byte, error) {
 	payload, err := json.Marshal(args)
 	if err != nil {
-		return nil, refuse(true, "Args", fmt.Sprintf("%T", args), "a value that encoding/json can marshal")
+		return nil, &holdfast.FieldError{Room: "queue", Field: "Args", Value: fmt.Sprintf("%T", args), Want: "a value that encoding/json can marshal", Err: err}
 	}
 	if len(payload) > c.config.MaxPayload {
-		return nil, refuse(true, "Args", fmt.Sprintf("%T of %d bytes", args, len(payload)), fmt.Sprintf("at most %d bytes", c.config.MaxPayload))
+		return nil, refuse(true, "Args", fmt.Sprintf("%T of %d bytes", args, len(payload)), fmt.Sprintf("at most %d bytes (Config.MaxPayload)", c.config.MaxPayload))
 	}
 	return payload, nil
 }

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // TryAcquire makes one attempt. It returns a lease, or exactly one of
 // [HeldError], [DoneError], [NoQuorumError], an error that Is ctx's own, a field
-// error for a bad claim, and [ErrClosed]. When ctx ends it returns at once; what
-// the attempt left on the nodes is cleaned up meanwhile.
+// error for a bad claim, [ErrNested] and [ErrClosed]. When ctx ends it returns at
+// once; what the attempt left on the nodes is cleaned up meanwhile.
 func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
 	return l.acquire(ctx, c, func(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
 		return l.try(ctx, c, newNonce(), seen)
@@ -56,6 +57,9 @@ func (l *Locker) acquire(ctx context.Context, c Claim, way func(context.Context,
 	if err != nil {
 		return nil, err
 	}
+	if err := l.nested(ctx, c); err != nil {
+		return nil, err
+	}
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
@@ -67,6 +71,19 @@ func (l *Locker) acquire(ctx context.Context, c Claim, way func(context.Context,
 	lease, err := way(ctx, c, &seen)
 	span.end(lease, err, seen)
 	return lease, err
+}
+
+// nested looks for a key of the claim among the leases whose contexts ctx comes
+// from.
+func (l *Locker) nested(ctx context.Context, c Claim) error {
+	for lease, ok := LeaseFrom(ctx); ok; lease, ok = LeaseFrom(lease.outer) {
+		for _, key := range c.Keys {
+			if lease.l == l && lease.ctx.Err() == nil && slices.Contains(lease.try.claim.Keys, key) {
+				return fmt.Errorf("redlock: acquire %q: %w, under token %d", key, ErrNested, lease.token)
+			}
+		}
+	}
+	return nil
 }
 
 func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting) (*Lease, error) {

@@ -71,7 +71,7 @@ func (c Claim) checked(cfg Config) (Claim, error) {
 	if c.TTL == 0 {
 		c.TTL = cfg.TTL
 	}
-	return c, within("Claim.TTL", c.TTL, 100*time.Millisecond, cfg.MaxTTL)
+	return c, checkTTL("Claim.TTL", c.TTL, cfg.MaxTTL)
 }
 
 func isKey(k string) bool {

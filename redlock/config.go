@@ -88,7 +88,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, cmp.Or(
 		within("MaxTTL", c.MaxTTL, 100*time.Millisecond, 10*time.Minute),
-		within("TTL", c.TTL, 100*time.Millisecond, c.MaxTTL),
+		checkTTL("TTL", c.TTL, c.MaxTTL),
 		within("Bound", c.Bound, 100*time.Millisecond, 10*time.Minute),
 		within("FenceTTL", c.FenceTTL, least, day),
 		within("Retention", c.Retention, time.Second, 3650*day),
@@ -104,6 +104,13 @@ func bad(field string, value any, want string) error {
 func within(field string, d, least, most time.Duration) error {
 	if d < least || d > most {
 		return bad(field, d, fmt.Sprintf("%v to %v, or 0 for the default", least, most))
+	}
+	return nil
+}
+
+func checkTTL(field string, d, most time.Duration) error {
+	if d < 100*time.Millisecond || d > most {
+		return bad(field, d, fmt.Sprintf("100ms to MaxTTL (%v), or 0 for the default", most))
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ var (
 	ErrStale = errors.New("redlock: lease is stale, completion refused")
 	// ErrUnknown says that too few nodes answered to know what happened.
 	ErrUnknown = errors.New("redlock: outcome unknown")
+	// ErrNested is the answer to an acquire whose context carries a lease on one of
+	// the keys: who waited for it would wait for itself.
+	ErrNested = errors.New("redlock: the caller's own lease holds this key")
 	// ErrClosed says that the [Locker] was closed.
 	ErrClosed = errors.New("redlock: locker closed")
 )
@@ -62,7 +65,7 @@ func (a Answer) String() string {
 	case a.Err != nil:
 		return a.Node + ": " + a.Err.Error()
 	case a.Code == "":
-		return a.Node + ": not asked to the end"
+		return a.Node + ": no answer yet"
 	}
 	return a.Node + ": " + a.Code
 }
@@ -81,7 +84,7 @@ func (e *NoQuorumError) Error() string {
 	for i, a := range e.Answers {
 		said[i] = a.String()
 	}
-	return fmt.Sprintf("redlock: %s: no majority (%d of %d): %s", e.Op, e.Need, len(e.Answers), strings.Join(said, "; "))
+	return fmt.Sprintf("redlock: %s: %d of %d nodes are needed, and they said: %s", e.Op, e.Need, len(e.Answers), strings.Join(said, "; "))
 }
 
 // Is reports whether target is [ErrNoQuorum].

@@ -23,6 +23,7 @@ type Lease struct {
 	since       time.Time
 	acquired    time.Duration // by the locker's clock
 
+	outer  context.Context // of the acquire
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -61,6 +62,7 @@ func newLease(ctx context.Context, a *attempt, t *tally) *Lease {
 		}
 	}
 	s.renewAt = first + s.renewAfter()
+	s.outer = ctx
 	ctx = context.WithValue(ctx, leaseKey{}, s)
 	ctx = holdfast.WithTenure(ctx, holdfast.Tenure{Keys: s.Keys(), Token: s.token, Abandoned: s.abandoned})
 	s.ctx, s.cancel = context.WithCancelCause(ctx)

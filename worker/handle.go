@@ -23,8 +23,11 @@ type handler struct {
 // the kind has a handler already, and after [Worker.Run].
 func Handle[A holdfast.Args](w *Worker, fn func(context.Context, A) error, middlewares ...holdfast.Middleware) {
 	args := reflect.TypeFor[A]()
-	if args.Kind() == reflect.Interface || fn == nil {
-		panic(fmt.Sprintf("worker: Handle needs a function of a concrete type, not %T of %s", fn, args))
+	if args.Kind() == reflect.Interface {
+		panic(fmt.Sprintf("worker: Handle needs a function of a concrete type, and %s is an interface", args))
+	}
+	if fn == nil {
+		panic(fmt.Sprintf("worker: Handle for %s got a nil function", args))
 	}
 	zero, _ := blank[A]()
 	kind := zero.Kind()

@@ -32,18 +32,22 @@ func (g *guard) acquire(ctx context.Context, job *holdfast.Job, claim redlock.Cl
 // ran.
 func (g *guard) refused(ctx context.Context, job *holdfast.Job, err error) error {
 	if done, ok := errors.AsType[*redlock.DoneError](err); ok {
-		g.outage.over()
+		g.quorum(ctx)
 		return g.duplicate(ctx, job, done.Record)
 	}
 	if held, ok := errors.AsType[*redlock.HeldError](err); ok {
-		g.outage.over()
+		g.quorum(ctx)
 		return g.contended(ctx, held)
 	}
 	if errors.Is(err, redlock.ErrNoQuorum) {
-		return retry.Later(fmt.Errorf("%w: %w", ErrNoQuorum, err), g.noQuorum.Delay(g.outage.attempt()))
+		attempt, first := g.outage.attempt()
+		if first {
+			g.locker.Logger().WarnContext(ctx, "no quorum of lock nodes, jobs wait", "kind", job.Kind, "err", err)
+		}
+		return retry.Later(fmt.Errorf("%w: %w", ErrNoQuorum, err), g.noQuorum.Delay(attempt))
 	}
-	if _, bad := errors.AsType[*holdfast.FieldError](err); bad {
-		return retry.Never(err)
+	if _, bad := errors.AsType[*holdfast.FieldError](err); bad || errors.Is(err, redlock.ErrNested) {
+		return retry.Never(fmt.Errorf("lock: %w", err))
 	}
 	return retry.Later(fmt.Errorf("%w: %w", ErrInterrupted, err), g.backoff.Delay(1))
 }
@@ -76,4 +80,12 @@ func (g *guard) contended(ctx context.Context, held *redlock.HeldError) error {
 		attribute.Float64("holdfast.retry.delay", delay.Seconds()),
 	))
 	return retry.Later(fmt.Errorf("%w: %w", ErrContended, held), delay)
+}
+
+// quorum says that a majority of lock nodes answered, and tells of the end of an
+// outage.
+func (g *guard) quorum(ctx context.Context) {
+	if lasted := g.outage.over(); lasted > 0 {
+		g.locker.Logger().InfoContext(ctx, "a quorum of lock nodes is back", "after", lasted)
+	}
 }

@@ -22,16 +22,16 @@ func (g *guard) hold(ctx context.Context, job *holdfast.Job, lease *redlock.Leas
 	failure := g.next.Handle(lease.Context(), job)
 	settled = true
 	if failure != nil {
-		return g.failed(ctx, lease, failure)
+		return g.failed(ctx, job, lease, failure)
 	}
 	return g.done(ctx, job, lease)
 }
 
 // failed releases. The handler's verdict stands only if the attempt still owned
 // the job when it fell: a newer attempt may own the queue's entry otherwise.
-func (g *guard) failed(ctx context.Context, lease *redlock.Lease, failure error) error {
+func (g *guard) failed(ctx context.Context, job *holdfast.Job, lease *redlock.Lease, failure error) error {
 	if lost := released(ctx, lease); lost != nil {
-		return g.later(ErrLost, errors.Join(lost, failure))
+		return g.later(ctx, job, ErrLost, errors.Join(lost, failure))
 	}
 	return failure
 }
@@ -40,13 +40,13 @@ func (g *guard) failed(ctx context.Context, lease *redlock.Lease, failure error)
 func (g *guard) done(ctx context.Context, job *holdfast.Job, lease *redlock.Lease) error {
 	if job.Foreign {
 		if lost := released(ctx, lease); lost != nil {
-			return g.later(ErrNotRecorded, lost)
+			return g.later(ctx, job, ErrNotRecorded, lost)
 		}
 		return nil
 	}
 	record := holdfast.Record{Hash: job.Hash, Result: job.Result()}
 	if err := lease.Finish(ctx, record, g.retention); err != nil {
-		return g.later(ErrNotRecorded, err)
+		return g.later(ctx, job, ErrNotRecorded, err)
 	}
 	return nil
 }
@@ -66,6 +66,9 @@ func released(ctx context.Context, lease *redlock.Lease) error {
 }
 
 // later puts the job back, uncounted, whatever verdict err carries.
-func (g *guard) later(reason, err error) error {
-	return retry.Later(fmt.Errorf("%w: %w", reason, err), g.backoff.Delay(1))
+func (g *guard) later(ctx context.Context, job *holdfast.Job, reason, err error) error {
+	err = fmt.Errorf("%w: %w", reason, err)
+	g.locker.Logger().WarnContext(ctx, "an attempt does not stand and the job comes again",
+		"kind", job.Kind, "job_id", job.ID, "queue", job.Queue, "attempt", job.Attempt, "err", err)
+	return retry.Later(err, g.backoff.Delay(1))
 }

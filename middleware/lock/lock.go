@@ -27,6 +27,9 @@ func Middleware(locker *redlock.Locker, opts ...Option) holdfast.Middleware {
 		panic("lock: Middleware: " + err.Error())
 	}
 	return func(route holdfast.Route, next holdfast.Handler) holdfast.Handler {
+		if _, twice := next.(*guard); twice {
+			panic(fmt.Sprintf("lock: two lock middlewares around kind %q: each would wait for the other", route.Kind))
+		}
 		for _, also := range s.also {
 			if route.Args != nil && !route.Args.AssignableTo(also.args) {
 				panic(fmt.Sprintf("lock: Also takes %v, but the handler of kind %q takes %v", also.args, route.Kind, route.Args))
@@ -55,7 +58,7 @@ func (g *guard) Handle(ctx context.Context, job *holdfast.Job) error {
 	if err != nil {
 		return g.refused(ctx, job, err)
 	}
-	g.outage.over()
+	g.quorum(ctx)
 	return g.hold(ctx, job, lease)
 }
 
@@ -67,8 +70,8 @@ func (g *guard) claim(job *holdfast.Job) (redlock.Claim, error) {
 			return redlock.Claim{}, fmt.Errorf("lock: Also takes %v, but this delivery of kind %q carries %T", also.args, job.Kind, job.Args)
 		}
 		for _, name := range also.names(job.Args) {
-			if name == "" {
-				return redlock.Claim{}, &holdfast.FieldError{Room: "lock", Field: "Also", Value: name, Want: "the name of a resource"}
+			if name == "" || len(name) > maxName {
+				return redlock.Claim{}, &holdfast.FieldError{Room: "lock", Field: "Also", Value: name, Want: "names of 1 to 253 bytes"}
 			}
 			if key := "r/" + name; !slices.Contains(keys, key) {
 				keys = append(keys, key)
@@ -81,6 +84,9 @@ func (g *guard) claim(job *holdfast.Job) (redlock.Claim, error) {
 	}
 	return claim, nil
 }
+
+// maxName leaves room for r/ in a key of 255 bytes.
+const maxName = 253
 
 // waiter is the identity under which the lock nodes count a job's contention:
 // the same for each delivery of one queue entry, and no other's.

@@ -39,8 +39,11 @@ func defaults() settings {
 // Also locks resources together with the job: names such as "account/a1", up to
 // 15 in all, each under the key r/<name>. Jobs of any kind that name the same
 // resource run one at a time. A is the handler's own type, or an interface that
-// it implements; any other panics at registration. A job whose names are empty
-// strings, too many or too long is archived with that reason.
+// it implements; any other panics at registration. In front of handlers of every
+// kind, such as with worker.Use, there is no type to look at then: a job of
+// another type is archived with that reason, so give Also to the handlers that it
+// is for. A job is archived, too, when its names are too many, or not of 1 to 253
+// bytes of UTF-8 without control characters.
 func Also[A any](names func(A) []string) Option {
 	if names == nil {
 		panic("lock: Also takes a function, and got nil")

@@ -15,19 +15,25 @@ type outage struct {
 
 // attempt is the number of tries, at 1, 2, 4 s … apart, that a job would be at
 // if it had tried since the outage began: 1, and one more each time its age
-// doubles.
-func (o *outage) attempt() int {
+// doubles. first says that the outage begins with this one.
+func (o *outage) attempt() (n int, first bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if first = o.began.IsZero(); first {
+		o.began = time.Now()
+	}
+	return 1 + bits.Len64(uint64(time.Since(o.began)/time.Second)), first
+}
+
+// over says that a quorum answered, and returns how long the outage lasted that
+// this ends; 0 if there was none.
+func (o *outage) over() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.began.IsZero() {
-		o.began = time.Now()
+		return 0
 	}
-	return 1 + bits.Len64(uint64(time.Since(o.began)/time.Second))
-}
-
-// over says that a quorum answered.
-func (o *outage) over() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	lasted := time.Since(o.began)
 	o.began = time.Time{}
+	return lasted
 }
