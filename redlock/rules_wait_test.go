@@ -129,10 +129,10 @@ func releaseWakes(t *testing.T, nodes []Node) {
 func nobodyOverlaps(t *testing.T, nodes []Node) {
 	const workers = 10
 	l, shared := newLocker(t, nodes), newKey(t)
-	if most := busiest(t, l, workers, func(int) string { return shared }); most != 1 {
+	if most := busiest(t, l, workers, time.Millisecond, func(int) string { return shared }); most != 1 {
 		t.Fatalf("%d inside at once", most)
 	}
-	if most := busiest(t, l, workers, func(int) string { return newKey(t) }); most < 2 {
+	if most := busiest(t, l, workers, 200*time.Millisecond, func(int) string { return newKey(t) }); most < 2 {
 		t.Fatal("control: without exclusion they should overlap")
 	}
 }
