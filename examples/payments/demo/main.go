@@ -86,7 +86,7 @@ func read(program Program, name string, stdin io.Reader) ([]input.Payment, error
 	case "-":
 		return input.Read(name, stdin)
 	}
-	file, err := os.Open(name) //nolint:gosec // whoever runs the example names the file
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
