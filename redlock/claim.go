@@ -28,8 +28,10 @@ type Claim struct {
 	Wait time.Duration
 
 	// Waiter is an opaque ID, up to 255 bytes, under which the lock nodes count
-	// how often the caller met contention, once per call, until it is granted or
-	// Config.WaiterTTL passes. "" is not counted.
+	// how often the caller met contention, once per call, until its lease is
+	// settled or Config.WaiterTTL passes without a try. A node that
+	// missed a try counts less, and the most of what is heard is told: a hint for
+	// backing off, and no audit. "" is not counted.
 	Waiter string
 
 	// Record is the key whose completion record answers [DoneError] and that

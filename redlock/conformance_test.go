@@ -52,6 +52,7 @@ func TestConformance(t *testing.T) {
 		"contention is counted once a call":                contentionIsCounted,
 		"a holder that died is told to the next":           diedIsTold,
 		"a release wakes who waits":                        releaseWakes,
+		"a wait may have an end":                           waitEnds,
 		"nobody overlaps":                                  nobodyOverlaps,
 	}
 	for kind, start := range map[string]func(testing.TB, int) []Node{"embedded": embeddedNodes, "real": realNodes} {

@@ -221,3 +221,29 @@ func TestARecordOnAMinorityDoesNotGrant(t *testing.T) {
 		t.Fatal("the silent node may have the same record:", err)
 	}
 }
+
+func TestAMinorityGrantDoesNotForgetTheCount(t *testing.T) {
+	t.Parallel()
+	m := minis(t)
+	l, key := newLocker(t, addresses(m)), newKey(t)
+	claim := Claim{Keys: []string{key}, Waiter: "w"}
+	holder := everywhere(await(t, l, Key(key)))
+	if _, err := l.TryAcquire(t.Context(), claim); !errors.Is(err, ErrHeld) {
+		t.Fatal(err)
+	}
+	for i := range m { // each node once forgets the holder, grants, and is abandoned
+		eventually(t, "counted", func() bool {
+			return l.nodes[i].redis.HExists(t.Context(), l.waitersKey(key), "w").Val()
+		})
+		if err := l.nodes[i].redis.Del(t.Context(), l.recordKey(key)).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.nodes[i].run(t.Context(), l.scripts.acquire, holder.try.keys(), "other", l.tokens.propose(l.nodeNow(), 0, l.cfg.Bound), "1", "none", "w", "v", micros(l.cfg.WaiterTTL)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release(t, holder, Expired)
+	if s := await(t, l, claim); s.Contentions() != 1 {
+		t.Fatal(s.Contentions())
+	}
+}

@@ -2,11 +2,38 @@ package redlock
 
 import (
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
 )
+
+// everywhere waits until the nodes that were not needed have answered, too.
+func everywhere(s *Lease) *Lease {
+	for i := range s.try.inflight {
+		s.try.inflight[i].Wait()
+	}
+	return s
+}
+
+// counted waits until every node has counted waiter w1 so often, under a key.
+func counted(tb testing.TB, l *Locker, want int, keys ...string) {
+	tb.Helper()
+	eventually(tb, "counted everywhere", func() bool {
+		for _, n := range l.nodes {
+			has := func(key string) bool {
+				return strings.HasPrefix(n.redis.HGet(tb.Context(), l.waitersKey(key), "w1").Val(), strconv.Itoa(want)+":")
+			}
+			if !slices.ContainsFunc(keys, has) {
+				return false
+			}
+		}
+		return true
+	})
+}
 
 func contentionIsCounted(t *testing.T, nodes []Node) {
 	l, a, b := newLocker(t, nodes), newKey(t), newKey(t)
@@ -15,7 +42,7 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holder := take(t, l, Key(a))
+	holder := everywhere(take(t, l, Key(a)))
 	var first time.Time
 	for want := 1; want <= 3; want++ {
 		visit := newNonce()
@@ -26,15 +53,16 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 		if !ok || held.Count != want || held.Since.IsZero() {
 			t.Fatalf("want count %d: %+v", want, held)
 		}
+		counted(t, l, want, a)
 		if want == 1 {
 			first = held.Since
 		}
-		if held.Since.Sub(first).Abs() > 100*time.Millisecond {
+		if held.Since.Sub(first).Abs() > time.Second {
 			t.Fatalf("since %v, first %v", held.Since, first)
 		}
 	}
 	// Another key of the same claim goes on counting; another waiter does not.
-	other := take(t, l, Key(b))
+	other := everywhere(take(t, l, Key(b)))
 	release(t, holder, Released)
 	if _, err := l.TryAcquire(t.Context(), Claim{Keys: []string{b}, Waiter: "w2"}); func() int { h, _ := errors.AsType[*HeldError](err); return h.Count }() != 1 {
 		t.Fatal(err)
@@ -43,9 +71,10 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 	if held, ok := errors.AsType[*HeldError](err); !ok || held.Count != 4 || held.Key != b {
 		t.Fatalf("%+v", err)
 	}
+	counted(t, l, 4, a, b) // under a where the first holder's release came late
 	release(t, other, Released)
 	s := take(t, l, claim)
-	if s.Contentions() != 4 || s.Since().Sub(first).Abs() > 100*time.Millisecond {
+	if s.Contentions() != 4 || s.Since().Sub(first).Abs() > time.Second {
 		t.Fatal(s.Contentions(), s.Since(), first)
 	}
 	release(t, s, Released)
@@ -106,4 +135,26 @@ func nobodyOverlaps(t *testing.T, nodes []Node) {
 	if most := busiest(t, l, workers, func(int) string { return newKey(t) }); most < 2 {
 		t.Fatal("control: without exclusion they should overlap")
 	}
+}
+
+// A wait that has an end answers with its last try, and neither counts twice nor
+// touches the lease that it did get.
+func waitEnds(t *testing.T, nodes []Node) {
+	l, key := newLocker(t, nodes), newKey(t)
+	holder := everywhere(take(t, l, Key(key)))
+	claim := Claim{Keys: []string{key}, Waiter: "w1", Wait: 80 * time.Millisecond}
+	_, err := l.Acquire(t.Context(), claim)
+	if held, ok := errors.AsType[*HeldError](err); !ok || held.Count != 1 {
+		t.Fatalf("after the wait: %+v", err)
+	}
+	release(t, holder, Released)
+	lease, err := l.Acquire(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(2 * claim.Wait)
+	if err := lease.Context().Err(); err != nil {
+		t.Errorf("the lease ended with the wait: %v", err)
+	}
+	release(t, lease, Released)
 }

@@ -9,6 +9,7 @@
 --           state 0 released, 1 held, 2 free but never cleaned up; prev_ is what the grant displaced
 -- done    = token:kind:at_ms:hash:result   kind done or void
 -- waiters = hash of waiter -> count:since_us:last_us:T:visit
+--           A grant only reads it: the attempt may still fail elsewhere. Settling a won one removes it.
 --
 -- Returns {code, now_us, ...}:
 --   FUTURE                             T is ahead of this node's clock by more than Bound
@@ -80,6 +81,5 @@ end
 local reply = {'OK', s(now), token, s(count), s(since), done}
 for i = 1, keys do
   reply[#reply + 1], reply[#reply + 2] = displaced[i][1], displaced[i][2]
-  if waiter ~= '' then redis.call('HDEL', KEYS[2 * i + 2], waiter) end
 end
 return reply

@@ -2,7 +2,7 @@
 --
 -- KEYS: 1 marker (not read yet)  2 done  then, key by key: record, waiters
 -- ARGV: 1 nonce  2 T, the highest this attempt proposed  3 mode  4 completion record ("T:done:...")  5 its retention_ms
---       6 waiter ("" is not counted): it was granted, also where another held the key when it asked
+--       6 waiter ("" is not counted): once it had its turn its contention is forgotten
 --       then, key by key, the channel that hears of the release
 -- mode abandon: the attempt failed; what its grant displaced comes back
 --      release: the tenure was won
