@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
 // midway waits until the run is under way: its first line of progress is out.
@@ -78,5 +81,24 @@ func TestOutputThatNobodyReadsIsNotTheEndOfTheCleanUp(t *testing.T) {
 	writer.Close()
 	if code != 1 {
 		t.Errorf("exit code %d\n%s", code, &s.err)
+	}
+}
+
+func TestAQueueThatDiesInMidRunIsSaidAndEndsIt(t *testing.T) {
+	t.Parallel()
+	node := servers.RedisNodes(t, 1)[0]
+	s := start(t, "-in", payments(t, 2000), "-workers", "1", "-redis", node.URL())
+	midway(t, s)
+	node.Kill()
+	died := time.Now()
+	_ = s.Wait()
+	if took := time.Since(died); took > 25*time.Second || s.ProcessState.ExitCode() != 1 {
+		t.Errorf("exit code %d after %v", s.ProcessState.ExitCode(), took)
+	}
+	s.nothingLeft(t)
+	lines := strings.Split(strings.TrimSpace(s.err.String()), "\n")
+	last := lines[len(lines)-1]
+	if !strings.HasPrefix(last, "payments: ") || !strings.Contains(last, "queue") {
+		t.Errorf("got %s", last)
 	}
 }

@@ -65,6 +65,9 @@ func serve(ctx context.Context, setup []byte, report *fleet.Reporter) (err error
 	stop := reporting(tel, report)
 	report.Ready()
 	err = w.Run(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		err = nil // told to end before it had begun
+	}
 	return errors.Join(err, stop())
 }
 

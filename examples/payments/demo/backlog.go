@@ -2,14 +2,20 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// silentTime is how long the queue's Redis may fail in the middle of a run.
-const silentTime = 3 * time.Second
+// How long the queue's Redis may refuse or break connections in the middle of a
+// run, and how long it may just be slow.
+const (
+	brokenTime = 3 * time.Second
+	slowTime   = 20 * time.Second
+)
 
 // jobs are the numbers of jobs in both queues, by what they do.
 type jobs struct{ waiting, active, retrying, archived int64 }
@@ -34,12 +40,16 @@ func newBacklog(client redis.UniversalClient, s Settings) *backlog {
 // look counts the jobs. While Redis fails for a moment it repeats the last
 // numbers.
 func (b *backlog) look(ctx context.Context) (jobs, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	var sum jobs
 	for _, queue := range b.queues {
 		if err := b.add(ctx, &sum, "asynq:{"+queue+"}:"); err != nil {
-			if time.Since(b.answered) > silentTime {
+			patience := brokenTime
+			if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+				patience = slowTime
+			}
+			if time.Since(b.answered) > patience {
 				return jobs{}, fmt.Errorf("the queue's Redis at %s stopped answering: %w", address(b.redis), plain(err))
 			}
 			return b.last, nil

@@ -119,17 +119,29 @@ func (t *traffic) submitAll(ctx context.Context, to Producer) error {
 	return nil
 }
 
+// tries is how often a payment is submitted before its producer gives up.
+const tries = 3
+
+// submit tries again after an error, as the job's ID allows: whether the payment
+// was queued by then or not, it is queued once. Only the first answer tells a
+// duplicate; a later one may have met what the first try queued.
 func (t *traffic) submit(ctx context.Context, to Producer, p input.Payment, on string) error {
-	err := to.Submit(ctx, p, on)
-	duplicate := errors.Is(err, queue.ErrDuplicate)
-	if err != nil && !duplicate {
-		return fmt.Errorf("submit payment: %w", err)
+	var err error
+	for try := range tries {
+		err = to.Submit(ctx, p, on)
+		duplicate := errors.Is(err, queue.ErrDuplicate)
+		if err == nil || duplicate {
+			t.submitted.Add(1)
+			if duplicate && try == 0 {
+				t.refused.Add(1)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	t.submitted.Add(1)
-	if duplicate {
-		t.refused.Add(1)
-	}
-	return nil
+	return fmt.Errorf("submit payment: %w", err)
 }
 
 // until waits for a moment, not for a span, so that what work takes between two

@@ -20,6 +20,7 @@ type memory struct {
 	mu   sync.Mutex
 	seen []string // queue/id
 	fail string   // the id at which Redis goes down
+	blip string   // the id whose first submission is queued, and its reply lost
 }
 
 var errDown = errors.New("down")
@@ -35,6 +36,10 @@ func (m *memory) Submit(_ context.Context, p input.Payment, on string) error {
 		return &queue.DuplicateError{}
 	}
 	m.seen = append(m.seen, key)
+	if p.ID == m.blip {
+		m.blip = ""
+		return errDown
+	}
 	return nil
 }
 
@@ -86,7 +91,19 @@ func TestPaymentsComeInAtTheirRate(t *testing.T) {
 	})
 }
 
-func TestTheFirstErrorOfTheQueueEndsTheTraffic(t *testing.T) {
+func TestALostReplyIsNoDuplicate(t *testing.T) {
+	t.Parallel()
+	traffic := newTraffic(incoming(100), queues, 0, 7)
+	to := &memory{blip: "p50"}
+	if err := traffic.run(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	if n := traffic.refused.Load(); n != 15 || len(to.seen) != 105 {
+		t.Errorf("%d refused, %d queued", n, len(to.seen))
+	}
+}
+
+func TestAnErrorThatStaysEndsTheTraffic(t *testing.T) {
 	t.Parallel()
 	to := &memory{fail: "p50"}
 	if err := newTraffic(incoming(100), queues, 0, 7).run(t.Context(), to); !errors.Is(err, errDown) {
