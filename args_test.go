@@ -39,3 +39,15 @@ func wantField(t *testing.T, err error, field, want string) {
 		t.Errorf("got %v, want a FieldError of %s that says %q", err, field, want)
 	}
 }
+
+func TestABadValueIsNotQuotedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("amount must be positive")
+	err := &holdfast.FieldError{Room: "queue", Field: "JobID", Value: strings.Repeat("x", 5000), Want: "less", Err: cause}
+	if said := err.Error(); len(said) > 200 || !strings.Contains(said, "xxx…") {
+		t.Errorf("%d bytes: %s", len(said), said)
+	}
+	if !errors.Is(err, cause) {
+		t.Error("the cause is lost")
+	}
+}

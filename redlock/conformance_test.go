@@ -53,6 +53,7 @@ func TestConformance(t *testing.T) {
 		"a holder that died is told to the next":           diedIsTold,
 		"a release wakes who waits":                        releaseWakes,
 		"a wait may have an end":                           waitEnds,
+		"a lease is not taken again below itself":          nestedIsRefused,
 		"nobody overlaps":                                  nobodyOverlaps,
 	}
 	for kind, start := range map[string]func(testing.TB, int) []Node{"embedded": embeddedNodes, "real": realNodes} {

@@ -158,3 +158,21 @@ func waitEnds(t *testing.T, nodes []Node) {
 	}
 	release(t, lease, Released)
 }
+
+// Who waited for a lock of its own would wait for itself.
+func nestedIsRefused(t *testing.T, nodes []Node) {
+	l, a, b := newLocker(t, nodes), newKey(t), newKey(t)
+	outer := take(t, l, Key(a))
+	other, err := l.TryAcquire(outer.Context(), Key(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{a, b} {
+		if _, err := l.Acquire(other.Context(), Key(newKey(t), key)); !errors.Is(err, ErrNested) || !strings.Contains(err.Error(), key) {
+			t.Errorf("acquire %q below a lease on it: %v", key, err)
+		}
+	}
+	release(t, other, Released)
+	release(t, take(t, l, Key(b)), Released)
+	release(t, outer, Released)
+}

@@ -3,6 +3,9 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +21,7 @@ func TestNoQuorumGoesBackUncounted(t *testing.T) {
 		n.stop(0)
 		want(t, deliver(t, g, delivery("one-down", "a1")), retry.KindDone, nil)
 		n.stop(1)
-		want(t, deliver(t, g, delivery("two-down", "a1")), retry.KindLater, lock.ErrNoQuorum)
+		want(t, deliverOnce(t, g, delivery("two-down", "a1")), retry.KindLater, lock.ErrNoQuorum)
 		if runs := h.runs.Load(); runs != 1 {
 			t.Errorf("ran %d times, want once: with one node down and not with two", runs)
 		}
@@ -65,4 +68,50 @@ func TestAnAttemptThatHoldsItsLockDecides(t *testing.T) {
 			want(t, deliver(t, h, delivery("ch_1", "a1")), retry.Of(returned).Kind, returned)
 		}
 	})
+}
+
+func TestAnOutageIsLoggedWhenItBeginsAndWhenItEnds(t *testing.T) {
+	onEachKind(t, func(t *testing.T, n nodes) {
+		var said lines
+		l, err := redlock.New(redlock.Config{
+			Nodes: redlock.URLs(n.urls...), TTL: time.Second, MaxTTL: time.Second, NodeTimeout: 200 * time.Millisecond,
+			Logger: slog.New(slog.NewTextHandler(&said, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		g := guarded(l, &handler{}, lock.InPlace(time.Second))
+		n.stop(0)
+		n.stop(1)
+		for range 3 {
+			want(t, deliverOnce(t, g, delivery("ch_1", "a1")), retry.KindLater, lock.ErrNoQuorum)
+		}
+		n.start(0)
+		n.start(1)
+		eventually(t, "the job is done", func() bool { return deliver(t, g, delivery("ch_1", "a1")) == nil })
+		for message, times := range map[string]int{"no quorum of lock nodes, jobs wait": 1, "a quorum of lock nodes is back": 1} {
+			if got := said.count(message); got != times {
+				t.Errorf("%q was logged %d times, want %d", message, got, times)
+			}
+		}
+	})
+}
+
+// lines is a log that may be written to and read at once.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.all.String(), message)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastjobs/holdfast"
 	"github.com/holdfastjobs/holdfast/middleware/lock"
 	"github.com/holdfastjobs/holdfast/redlock"
+	"github.com/holdfastjobs/holdfast/retry"
 )
 
 type refund struct{ Account string }
@@ -23,6 +24,9 @@ func TestMistakesPanicAtRegistration(t *testing.T) {
 	for want, register := range map[string]func(){
 		"Also takes lock_test.refund, but the handler of kind \"charge\" takes lock_test.charge": func() {
 			lock.Middleware(l, lock.Also(func(refund) []string { return nil }))(route, &handler{})
+		},
+		"two lock middlewares around kind \"charge\"": func() {
+			holdfast.Chain(route, &handler{}, lock.Middleware(l), lock.Middleware(l))
 		},
 		"Middleware takes a locker":   func() { lock.Middleware(nil) },
 		"Also takes a function":       func() { lock.Also[charge](nil) },
@@ -61,4 +65,17 @@ func idle(t *testing.T) *redlock.Locker {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	return l
+}
+
+// With another middleware between them, only a delivery can tell.
+func TestTwoLocksAroundOneHandlerArchiveTheJob(t *testing.T) {
+	onEachKind(t, func(t *testing.T, n nodes) {
+		l := n.locker(t)
+		between := func(_ holdfast.Route, next holdfast.Handler) holdfast.Handler {
+			return holdfast.HandlerFunc(next.Handle)
+		}
+		route := holdfast.Route{Kind: "charge", Args: reflect.TypeFor[charge]()}
+		twice := holdfast.Chain(route, &handler{}, lock.Middleware(l), between, lock.Middleware(l))
+		want(t, deliver(t, twice, delivery("ch_1", "a1")), retry.KindNever, redlock.ErrNested)
+	})
 }
