@@ -67,7 +67,7 @@ func Main(program Program, args []string, s Streams) int {
 		fmt.Fprintln(s.Err, "payments:", err)
 		return exitWrong
 	}
-	outcome.ElapsedS = time.Since(began).Round(time.Millisecond).Seconds()
+	outcome.ElapsedS = float64(time.Since(began).Milliseconds()) / 1000
 	outcome.writeFindings(s.Err)
 	write := outcome.writeTable
 	if o.JSON {
