@@ -46,7 +46,8 @@ type Config struct {
 	Retention time.Duration
 
 	// WaiterTTL is how long the count of a waiter survives its last try: 1 s to
-	// 24 h. Twice the longest pause between two tries is right. Default 2 min.
+	// 24 h. It must be longer than the longest pause between two tries, time in a
+	// backlog included. Default 5 min.
 	WaiterTTL time.Duration
 
 	// NodeTimeout bounds every command to one node: 50 to 200 ms. Default 100 ms.
@@ -71,7 +72,7 @@ func (c Config) withDefaults() (Config, error) {
 	least := 2*c.MaxTTL + c.Bound
 	c.FenceTTL = cmp.Or(c.FenceTTL, max(time.Minute, least))
 	c.Retention = cmp.Or(c.Retention, day)
-	c.WaiterTTL = cmp.Or(c.WaiterTTL, 2*time.Minute)
+	c.WaiterTTL = cmp.Or(c.WaiterTTL, 5*time.Minute)
 	c.NodeTimeout = cmp.Or(c.NodeTimeout, 100*time.Millisecond)
 	if c.Clock == nil {
 		c.Clock = newSystemClock()

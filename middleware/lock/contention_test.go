@@ -60,7 +60,7 @@ func TestAJobMayWaitInPlace(t *testing.T) {
 			t.Errorf("the tries of one wait count as one: delay %v, want 1s", got)
 		}
 		time.AfterFunc(50*time.Millisecond, release)
-		if err := deliver(t, guarded(n.locker(t), &handler{}, lock.InPlace(10*time.Second)), delivery("ch_1", "a1")); err != nil {
+		if err := deliver(t, guarded(n.locker(t), &handler{}, lock.InPlace(5*time.Second)), delivery("ch_1", "a1")); err != nil {
 			t.Error(err)
 		}
 	})
@@ -93,7 +93,7 @@ func TestAStopWhileWaitingPutsTheJobBack(t *testing.T) {
 		defer hold(t, n.locker(t), "j/charge/ch_1")()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		err := guarded(n.locker(t), &handler{}, lock.InPlace(10*time.Second)).Handle(ctx, delivery("ch_1", "a1"))
+		err := guarded(n.locker(t), &handler{}, lock.InPlace(5*time.Second)).Handle(ctx, delivery("ch_1", "a1"))
 		if got := retry.Of(err).Kind; got != retry.KindLater {
 			t.Errorf("got %v (%v), want later", got, err)
 		}

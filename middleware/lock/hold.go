@@ -46,6 +46,7 @@ func (g *guard) done(ctx context.Context, job *holdfast.Job, lease *redlock.Leas
 	}
 	record := holdfast.Record{Hash: job.Hash, Result: job.Result()}
 	if err := lease.Finish(ctx, record, g.retention); err != nil {
+		_, _ = lease.Release(ctx) // nothing, but after a record that was refused as it is
 		return g.later(ctx, job, ErrNotRecorded, err)
 	}
 	return nil

@@ -26,7 +26,7 @@ func TestNoQuorumGoesBackUncounted(t *testing.T) {
 			t.Errorf("ran %d times, want once: with one node down and not with two", runs)
 		}
 		n.start(1) // in place: the clean-up of the try before may still be under way
-		patient := guarded(n.locker(t), h, lock.InPlace(10*time.Second))
+		patient := guarded(n.locker(t), h, lock.InPlace(5*time.Second))
 		want(t, deliver(t, patient, delivery("two-down", "a1")), retry.KindDone, nil)
 	})
 }

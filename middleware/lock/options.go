@@ -2,6 +2,7 @@ package lock
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 
@@ -59,25 +60,26 @@ func Also[A any](names func(A) []string) Option {
 // until a job whose worker died may run again. 0 is the locker's own, 5 s by
 // default; the locker's range holds.
 func TTL(d time.Duration) Option {
-	d = atLeast("TTL", d, 0)
+	d = between("TTL", d, 0, math.MaxInt64)
 	return func(s *settings) { s.ttl = d }
 }
 
 // Retention is how long the completion record refuses duplicates after the job
-// is done: 1 s to 10 years. 0 is the locker's own, 24 h by default.
+// is done: 1 s to 10 years of 365 days. 0 is the locker's own, 24 h by default.
 func Retention(d time.Duration) Option {
 	if d != 0 {
-		d = atLeast("Retention", d, time.Second)
+		d = between("Retention", d, time.Second, 3650*24*time.Hour)
 	}
 	return func(s *settings) { s.retention = d }
 }
 
 // InPlace lets a contended job wait in its worker slot for up to d, woken by the
 // holder's release, before it goes back to the retry set. 260 ms is three tries
-// more, after 10, 50 and 200 ms. 0, the default, is none: the slot is free for
-// other work at once.
+// more, after 10, 50 and 200 ms. At most 5 s, since the time that the queue gives
+// a delivery runs meanwhile. 0, the default, is none: the slot is free for other
+// work at once.
 func InPlace(d time.Duration) Option {
-	d = atLeast("InPlace", d, 0)
+	d = between("InPlace", d, 0, 5*time.Second)
 	return func(s *settings) { s.inPlace = d }
 }
 
@@ -98,17 +100,23 @@ func NoQuorumBackoff(p retry.Policy) Option {
 }
 
 // MaxWait archives a job, with [ErrWaitedTooLong], that meets contention more
-// than d after it first did. 0, the default, is never.
+// than d after it first did. 0, the default, is never. The lock nodes remember
+// when that was for the locker's WaiterTTL, 5 min by default, after each try: with
+// a Backoff that pauses for longer, raise it.
 func MaxWait(d time.Duration) Option {
-	d = atLeast("MaxWait", d, 0)
+	d = between("MaxWait", d, 0, math.MaxInt64)
 	return func(s *settings) { s.maxWait = d }
 }
 
-func atLeast(field string, d, least time.Duration) time.Duration {
-	if d < least {
-		panic((&holdfast.FieldError{Room: "lock", Field: field, Value: d, Want: fmt.Sprintf("%v or more", least)}).Error())
+func between(field string, d, least, most time.Duration) time.Duration {
+	if d >= least && d <= most {
+		return d
 	}
-	return d
+	want := fmt.Sprintf("%v or more", least)
+	if most < math.MaxInt64 {
+		want = fmt.Sprintf("%v to %v", least, most)
+	}
+	panic((&holdfast.FieldError{Room: "lock", Field: field, Value: d, Want: want}).Error())
 }
 
 func given(field string, p retry.Policy) retry.Policy {

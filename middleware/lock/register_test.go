@@ -28,16 +28,18 @@ func TestMistakesPanicAtRegistration(t *testing.T) {
 		"two lock middlewares around kind \"charge\"": func() {
 			holdfast.Chain(route, &handler{}, lock.Middleware(l), lock.Middleware(l))
 		},
-		"Middleware takes a locker":   func() { lock.Middleware(nil) },
-		"Also takes a function":       func() { lock.Also[charge](nil) },
-		"TTL: 50ms is not accepted":   func() { lock.Middleware(l, lock.TTL(50*time.Millisecond)) },
-		"TTL: 11s is not accepted":    func() { lock.Middleware(l, lock.TTL(11*time.Second)) },
-		"TTL: -1ns is not accepted":   func() { lock.TTL(-1) },
-		"Retention: 1ms":              func() { lock.Retention(time.Millisecond) },
-		"InPlace: -1s":                func() { lock.InPlace(-time.Second) },
-		"MaxWait: -1s":                func() { lock.MaxWait(-time.Second) },
-		"Backoff: nil is not":         func() { lock.Backoff(nil) },
-		"NoQuorumBackoff: nil is not": func() { lock.NoQuorumBackoff(nil) },
+		"Middleware takes a locker":                                 func() { lock.Middleware(nil) },
+		"Also takes a function":                                     func() { lock.Also[charge](nil) },
+		"TTL: 50ms is not accepted":                                 func() { lock.Middleware(l, lock.TTL(50*time.Millisecond)) },
+		"TTL: 11s is not accepted":                                  func() { lock.Middleware(l, lock.TTL(11*time.Second)) },
+		"TTL: -1ns is not accepted":                                 func() { lock.TTL(-1) },
+		"Retention: 1ms":                                            func() { lock.Retention(time.Millisecond) },
+		"Retention: 100000h0m0s is not accepted: want 1s to 87600h": func() { lock.Retention(100000 * time.Hour) },
+		"InPlace: 6s is not accepted: want 0s to 5s":                func() { lock.InPlace(6 * time.Second) },
+		"InPlace: -1s":                                              func() { lock.InPlace(-time.Second) },
+		"MaxWait: -1s":                                              func() { lock.MaxWait(-time.Second) },
+		"Backoff: nil is not":                                       func() { lock.Backoff(nil) },
+		"NoQuorumBackoff: nil is not":                               func() { lock.NoQuorumBackoff(nil) },
 	} {
 		func() {
 			defer func() {
