@@ -31,5 +31,5 @@ func main() {
 		holdfast.Must(jobs.Enqueue(context.Background(), Charge{ID: "ch_1"}, queue.On(name)))
 		go func() { log.Fatal(w.Run(context.Background())) }()
 	}
-	<-time.After(3 * time.Second) // the loser meets the lock, comes again after a second, and finds the job done
+	<-time.After(3 * time.Second) // the loser meets the lock and comes again after a second, or it comes late: it finds the job done
 }
