@@ -26,7 +26,8 @@ func TestMistakesPanicAtRegistration(t *testing.T) {
 			lock.Middleware(l, lock.Also(func(refund) []string { return nil }))(route, &handler{})
 		},
 		"two lock middlewares around kind \"charge\"": func() {
-			holdfast.Chain(route, &handler{}, lock.Middleware(l), lock.Middleware(l))
+			locked := lock.Middleware(l)
+			holdfast.Chain(route, &handler{}, locked, locked)
 		},
 		"Middleware takes a locker":                                 func() { lock.Middleware(nil) },
 		"Also takes a function":                                     func() { lock.Also[charge](nil) },
@@ -77,7 +78,8 @@ func TestTwoLocksAroundOneHandlerArchiveTheJob(t *testing.T) {
 			return holdfast.HandlerFunc(next.Handle)
 		}
 		route := holdfast.Route{Kind: "charge", Args: reflect.TypeFor[charge]()}
-		twice := holdfast.Chain(route, &handler{}, lock.Middleware(l), between, lock.Middleware(l))
+		locked := lock.Middleware(l)
+		twice := holdfast.Chain(route, &handler{}, locked, between, locked)
 		want(t, deliver(t, twice, delivery("ch_1", "a1")), retry.KindNever, redlock.ErrNested)
 	})
 }
