@@ -56,8 +56,8 @@ func TestRegistrationMistakesPanicInASentence(t *testing.T) {
 		"Handle payments.charge was called before": func() { worker.Handle(w, func(context.Context, *charge) error { return nil }) },
 		"1 to 64 of [a-z0-9._-]":                   func() { worker.Handle(w, func(context.Context, nameless) error { return nil }) },
 		`"Payments.Charge"`:                        func() { worker.Handle(w, func(context.Context, shouting) error { return nil }) },
-		"a function of a concrete type":            func() { worker.Handle(w, func(context.Context, holdfast.Args) error { return nil }) },
-		"needs a function":                         func() { worker.Handle[chargeV2](w, nil) },
+		"Handle needs a function of a concrete type, and holdfast.Args is an interface": func() { worker.Handle(w, func(context.Context, holdfast.Args) error { return nil }) },
+		"Handle for worker_test.chargeV2 got a nil function":                            func() { worker.Handle[chargeV2](w, nil) },
 	} {
 		func() {
 			defer func() {
