@@ -63,17 +63,9 @@ func because(cause, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// call runs h on a goroutine of its own, so that runtime.Goexit ends that one
-// and not asynq's, and so that a handler that never returns can be given up.
+// call runs h, and gives up one that never returns.
 func (w *Worker) call(ctx context.Context, job *holdfast.Job, h holdfast.Handler) error {
-	returned := make(chan error, 1)
-	w.running.enter(job)
-	go func() {
-		defer w.running.leave(job)
-		err := ErrGoexit
-		defer func() { returned <- err }()
-		err = w.catch(ctx, job, h)
-	}()
+	returned := w.apart(ctx, job, h)
 	select {
 	case err := <-returned:
 		return err
@@ -91,6 +83,20 @@ func (w *Worker) call(ctx context.Context, job *holdfast.Job, h holdfast.Handler
 		w.log(job).ErrorContext(ctx, "handler ignores the end of its context and is given up", "err", context.Cause(ctx))
 		return fmt.Errorf("%w: %w, and it still ran %s later", ErrOverrun, context.Cause(ctx), w.cfg.MaxOverrun)
 	}
+}
+
+// apart runs h on a goroutine of its own, which the caller need not wait for, and
+// which runtime.Goexit may end in the place of the caller's: that is an error then.
+func (w *Worker) apart(ctx context.Context, job *holdfast.Job, h holdfast.Handler) <-chan error {
+	returned := make(chan error, 1)
+	w.running.enter(job)
+	go func() {
+		defer w.running.leave(job)
+		err := ErrGoexit
+		defer func() { returned <- err }()
+		err = w.catch(ctx, job, h)
+	}()
+	return returned
 }
 
 // catch turns a panic of h into a *PanicError.

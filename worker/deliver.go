@@ -22,7 +22,9 @@ func (w *Worker) deliver(ctx context.Context, task *asynq.Task) error {
 	ctx, process := w.meter.start(ctx, task, job, known)
 
 	if err == nil {
-		err = w.catch(ctx, job, holdfast.HandlerFunc(w.handle))
+		// A middleware may call runtime.Goexit, too. It would take asynq's goroutine
+		// along, and with it the worker slot until asynq's own timeout.
+		err = <-w.apart(ctx, job, holdfast.HandlerFunc(w.handle))
 	}
 	o := w.settle(ctx, job, err)
 	if o == nil {

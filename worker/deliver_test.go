@@ -117,18 +117,38 @@ func TestAPanicInAMiddlewareIsAFailureToo(t *testing.T) {
 
 func explode(context.Context, charge) error { panic("boom") }
 
-func TestGoexitIsAFailure(t *testing.T) {
+func TestGoexitIsAFailureWhereverItIsCalled(t *testing.T) {
 	onEach(t, func(t *testing.T, b *bundle) {
-		var dead deaths
-		cfg := b.config()
-		cfg.OnDead = dead.hear
-		w := b.worker(cfg)
-		worker.Handle(w, func(context.Context, charge) error { runtime.Goexit(); return nil })
-		id := b.enqueue(charge{ID: "ch_1"}, holdfast.Envelope{})
-		b.start(w)
-		b.until(id, asynq.TaskStateArchived)
-		if _, err := dead.only(t); !errors.Is(err, worker.ErrGoexit) {
-			t.Error(err)
+		exit := func(holdfast.Route, holdfast.Handler) holdfast.Handler {
+			return holdfast.HandlerFunc(func(context.Context, *holdfast.Job) error { runtime.Goexit(); return nil })
+		}
+		done := func(context.Context, charge) error { return nil }
+		for name, register := range map[string]func(w *worker.Worker){
+			"handler": func(w *worker.Worker) {
+				worker.Handle(w, func(context.Context, charge) error { runtime.Goexit(); return nil })
+			},
+			"middleware":           func(w *worker.Worker) { worker.Handle(w, done, exit) },
+			"outermost middleware": func(w *worker.Worker) { w.Use(exit); worker.Handle(w, done) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				var dead deaths
+				cfg := b.config()
+				cfg.OnDead = dead.hear
+				w := b.worker(cfg)
+				register(w)
+				id := b.enqueue(charge{ID: "ch_1"}, holdfast.Envelope{})
+				stop := b.start(w)
+				b.until(id, asynq.TaskStateArchived)
+				if _, err := dead.only(t); !errors.Is(err, worker.ErrGoexit) {
+					t.Error(err)
+				}
+				if err := stop(); err != nil { // nothing is left that the drain would wait for
+					t.Error(err)
+				}
+				if err := b.inspector.DeleteTask("default", id); err != nil {
+					t.Fatal(err)
+				}
+			})
 		}
 	})
 }

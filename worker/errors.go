@@ -26,8 +26,8 @@ var (
 	ErrUnknownKind error = reason{"unknown_kind", "worker: no handler for this kind"}
 	// ErrHeaders: the headers are ours and do not parse.
 	ErrHeaders error = reason{"headers", "worker: headers of the job do not parse"}
-	// ErrGoexit: the handler ended its goroutine by runtime.Goexit.
-	ErrGoexit error = reason{"goexit", "worker: handler ended its goroutine by runtime.Goexit"}
+	// ErrGoexit: the handler or a middleware ended its goroutine by runtime.Goexit.
+	ErrGoexit error = reason{"goexit", "worker: handler or middleware ended its goroutine by runtime.Goexit"}
 )
 
 // reason is a sentinel that knows its error.type attribute.

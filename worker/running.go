@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastjobs/holdfast"
 )
 
-// running is the set of deliveries and handler goroutines at work. A handler
+// running is the set of deliveries and their goroutines at work. A handler
 // can outlive its delivery (see ErrOverrun), so a job is in it as long as either
 // lives.
 type running struct {
