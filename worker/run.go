@@ -17,7 +17,7 @@ const startTime = 4 * time.Second
 
 // Run takes jobs until ctx ends, then drains: no new job is taken, [Stopping]
 // closes at once, the handlers' contexts end after Config.Soft, and Run returns
-// nil when the last handler did.
+// nil when the last handler did. So it does when ctx ends before Redis answered.
 //
 // When handlers still run after Config.Drain, Run returns a [*DrainError] that
 // names them. It does not hand their jobs to other workers, as they would run
@@ -29,6 +29,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	client, err := connect(ctx, w.cfg.Redis)
+	if err != nil && errors.Is(err, context.Cause(ctx)) {
+		return nil // nothing ran, so nothing is left to drain
+	}
 	if err != nil {
 		return err
 	}
@@ -114,6 +117,8 @@ func connect(ctx context.Context, opt asynq.RedisConnOpt) (redis.UniversalClient
 			return client, nil
 		}
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // whatever the client made of it
 		err = context.Cause(ctx)
 	}
 	err = errors.Join(fmt.Errorf("worker: run: reach the queue's Redis: %w", err), client.Close())

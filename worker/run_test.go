@@ -133,6 +133,35 @@ func TestRunSaysThatRedisIsDown(t *testing.T) {
 	}
 }
 
+func TestAStopBeforeRedisAnsweredIsAStop(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("SIGTERM"))
+	soon, cancelSoon := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	t.Cleanup(cancelSoon)
+	for name, ctx := range map[string]context.Context{"at once": ended, "while it waits": soon} {
+		t.Run(name, func(t *testing.T) {
+			w, err := worker.New(worker.Config{Redis: asynq.RedisClientOpt{Addr: silent.Addr().String()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			worker.Handle(w, func(context.Context, charge) error { return nil })
+			began := time.Now()
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
 func TestRunWithoutHandlersIsAMistake(t *testing.T) {
 	w, err := worker.New(worker.Config{Redis: asynq.RedisClientOpt{Addr: "127.0.0.1:1"}})
 	if err != nil {
