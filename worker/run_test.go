@@ -73,7 +73,8 @@ func TestAJobCutOffByTheStopIsNotCounted(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if info := b.entry(id); info.State != asynq.TaskStateRetry || info.Retried != 0 {
+		// Pending when the drain lasted past its delay: asynq had moved it on.
+		if info := b.entry(id); info.State != asynq.TaskStateRetry && info.State != asynq.TaskStatePending || info.Retried != 0 {
 			t.Errorf("%s, retried %d, on its only attempt", info.State, info.Retried)
 		}
 	})
