@@ -36,8 +36,8 @@ type Config struct {
 
 	// MaxOverrun is how long a handler may take to return once its timeout has
 	// ended its context: up to 24 hours, one minute by default. It must be that
-	// of the workers. Only after it, and ten seconds, does asynq give up on a
-	// running job by itself.
+	// of the workers. Only after it, and thirty seconds, does asynq give up on
+	// a running job by itself.
 	MaxOverrun time.Duration
 
 	// SendTimeout bounds one enqueue, all tries included: 10 ms to one minute,

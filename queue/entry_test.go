@@ -22,7 +22,7 @@ func entryCarriesOptions(t *testing.T, redis asynq.RedisClientOpt) {
 	if e.ID != info.TaskID || e.Type != info.Kind || string(e.Payload) != `{"id":"ch_1","amount":500}` {
 		t.Errorf("entry %s of %s: %s", e.ID, e.Type, e.Payload)
 	}
-	if e.Timeout != 160*time.Second || e.MaxRetry != 5 || e.Retention != 2*time.Second || !e.Deadline.IsZero() {
+	if e.Timeout != 180*time.Second || e.MaxRetry != 5 || e.Retention != 2*time.Second || !e.Deadline.IsZero() {
 		t.Errorf("asynq got timeout %v, retries %d, retention %v, deadline %v", e.Timeout, e.MaxRetry, e.Retention, e.Deadline)
 	}
 	got, ours, err := holdfast.ReadEnvelope(e.Headers)

@@ -77,8 +77,13 @@ func (c *Client) encode(args holdfast.Args) ([]byte, error) {
 // Asynq's own limits only back up those of the worker, so they lie behind them:
 // it must not give up first on a running job, nor count the last attempt before
 // the worker did. It gets no deadline: it would requeue a running handler.
+//
+// Its clock starts with the delivery, the handler's only with the handler, and it
+// ends with the answer. So behind the timeout and MaxOverrun there is room for
+// the wait for a lock in place, up to 5 s; for the settling of that lock, up to
+// its MaxTTL, 10 s by default; and for as much again.
 const (
-	behindTimeout  = 10 * time.Second
+	behindTimeout  = 30 * time.Second
 	behindAttempts = 2
 )
 
