@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -71,6 +72,35 @@ func TestContentionOnTheLastAttemptIsNotTheEnd(t *testing.T) {
 }
 
 // The control of the test above: what asynq does without the two spare retries.
+func TestLaterWinsOverAsynqsWordsForNever(t *testing.T) {
+	onEach(t, func(t *testing.T, b *bundle) {
+		for name, word := range map[string]error{"skip": asynq.SkipRetry, "revoke": asynq.RevokeTask} {
+			t.Run(name, func(t *testing.T) {
+				var dead deaths
+				cfg := b.config()
+				cfg.OnDead = dead.hear
+				w := b.worker(cfg)
+				answers := make(chan error, 2)
+				answers <- retry.Later(fmt.Errorf("the lock is held: %w", word), time.Second)
+				answers <- nil
+				worker.Handle(w, func(context.Context, charge) error { return <-answers })
+				id := b.enqueue(charge{ID: "ch_1"}, holdfast.Envelope{})
+				stop := b.start(w)
+				if info := b.until(id, asynq.TaskStateCompleted); info.Retried != 0 {
+					t.Errorf("retried %d", info.Retried)
+				}
+				dead.none(t)
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+				if err := b.inspector.DeleteTask("default", id); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	})
+}
+
 func TestAForeignJobOnItsLastAttemptIsCorneredAndItsDeathIsHeard(t *testing.T) {
 	onEach(t, func(t *testing.T, b *bundle) {
 		var dead deaths
