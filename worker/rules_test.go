@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 func FuzzSinceWhenAKindIsUnknownSurvivesTheQueue(f *testing.F) {
 	f.Add("payments.charge", uint32(1751364000))
 	f.Add(`a" since 2026-01-01T00:00:00Z`, uint32(0))
+	f.Add("email:deliver", uint32(1751364000))
 	f.Fuzz(func(t *testing.T, kind string, unix uint32) {
 		since := time.Unix(int64(unix), 0).UTC()
 		stored := text(retry.Later(unknownError{kind, since}, time.Second))
@@ -28,6 +30,21 @@ func FuzzSinceWhenAKindIsUnknownSurvivesTheQueue(f *testing.F) {
 			t.Errorf("%q was read as another kind's", stored)
 		}
 	})
+}
+
+func TestForeignKindsAreWarnedOfOnceEachAndNotWithoutEnd(t *testing.T) {
+	var w warned
+	logged := 0
+	for range 2 {
+		for i := range 3 * maxWarned {
+			if w.first(strconv.Itoa(i)) {
+				logged++
+			}
+		}
+	}
+	if logged != maxWarned || len(w.kinds) != maxWarned {
+		t.Errorf("%d warnings, %d kinds kept, want %d", logged, len(w.kinds), maxWarned)
+	}
 }
 
 func TestAnUnknownKindsDelayDoublesItsWait(t *testing.T) {

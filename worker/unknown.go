@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -17,14 +18,15 @@ import (
 // the workers of a fleet, which share nothing else, agree on it.
 func (w *Worker) unknown(ctx context.Context, job *holdfast.Job) error {
 	now := time.Now()
-	since := w.unknownSince(ctx, job, now)
-	if waited := now.Sub(since); waited >= w.cfg.UnknownFor {
-		return retry.Never(fmt.Errorf("%w: %q, for %s", ErrUnknownKind, job.Kind, waited.Round(time.Second)))
+	err := unknownError{job.Kind, w.unknownSince(ctx, job, now)}
+	waited := now.Sub(err.since)
+	if waited >= w.cfg.UnknownFor {
+		return retry.Never(fmt.Errorf("%w: %q, for %s%s", ErrUnknownKind, job.Kind, waited.Round(time.Second), unfit(job.Kind)))
 	}
-	if _, warned := w.warned.LoadOrStore(job.Kind, true); !warned {
-		w.log(job).WarnContext(ctx, "no handler for this kind, its jobs are put back")
+	if w.warned.first(job.Kind) {
+		w.log(job).WarnContext(ctx, "job is put back until a worker knows its kind", "err", err)
 	}
-	return retry.Later(unknownError{job.Kind, since}, unknownDelay(now.Sub(since)))
+	return retry.Later(err, unknownDelay(waited))
 }
 
 // unknownSince falls back to now: an unread last error starts the clock again,
@@ -55,16 +57,51 @@ type unknownError struct {
 }
 
 func (e unknownError) Error() string {
-	return unknownPrefix(e.kind) + e.since.UTC().Format(time.RFC3339)
+	return unknownPrefix(e.kind) + e.since.UTC().Format(time.RFC3339) + unfit(e.kind)
 }
 
 func (e unknownError) Unwrap() error { return ErrUnknownKind }
 
 // parseUnknown reads since back from the text of an unknownError of this kind.
 func parseUnknown(kind, text string) (time.Time, bool) {
-	stamp, ours := strings.CutPrefix(text, unknownPrefix(kind))
+	rest, ours := strings.CutPrefix(text, unknownPrefix(kind))
+	stamp, _, _ := strings.Cut(rest, ": ") // what follows is for people
 	since, err := time.Parse(time.RFC3339, stamp)
 	return since, ours && err == nil
 }
 
 func unknownPrefix(kind string) string { return fmt.Sprintf("%s: %q since ", ErrUnknownKind, kind) }
+
+// unfit says of a task type that it is no kind, such as asynq's customary
+// email:deliver: its producer is on the wrong queue. It is put back like any
+// other all the same, as a newer release may have another rule for kinds.
+func unfit(kind string) string {
+	if holdfast.CheckKind(kind) == nil {
+		return ""
+	}
+	return ": not a kind, [a-z0-9._-]{1,64}; no worker can ever register it"
+}
+
+// maxWarned is how many kinds a worker warns of. Who enqueues on the queue may
+// make up kinds without end, and each one is kept.
+const maxWarned = 100
+
+// warned is the set of kinds without handler that were logged.
+type warned struct {
+	mu    sync.Mutex
+	kinds map[string]bool
+}
+
+// first reports whether kind is to be logged now.
+func (w *warned) first(kind string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kinds[kind] || len(w.kinds) == maxWarned {
+		return false
+	}
+	if w.kinds == nil {
+		w.kinds = make(map[string]bool)
+	}
+	w.kinds[kind] = true
+	return true
+}

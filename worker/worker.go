@@ -17,7 +17,7 @@ type Worker struct {
 	running   *running
 	stopping  chan struct{} // closed when Run's context ends
 	inspector *asynq.Inspector
-	warned    sync.Map // kinds without handler that were logged
+	warned    warned
 
 	mu       sync.Mutex // for the registration; all of it is read-only once started
 	started  bool
