@@ -70,6 +70,29 @@ func TestRegistrationMistakesPanicInASentence(t *testing.T) {
 	}
 }
 
+func TestANilMiddlewarePanicsAtItsRegistration(t *testing.T) {
+	w, err := worker.New(worker.Config{Redis: asynq.RedisClientOpt{Addr: "127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine := func(_ holdfast.Route, next holdfast.Handler) holdfast.Handler { return next }
+	for want, mistake := range map[string]func(){
+		"worker: Use: middleware 2 is nil": func() { w.Use(fine, nil) },
+		`holdfast: middleware 2 around kind "payments.charge" is nil`: func() {
+			worker.Handle(w, func(context.Context, charge) error { return nil }, fine, nil)
+		},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("panic: %s, want %s", got, want)
+				}
+			}()
+			mistake()
+		}()
+	}
+}
+
 func TestRegistrationEndsWithRun(t *testing.T) {
 	onEach(t, func(t *testing.T, b *bundle) {
 		w := b.worker(b.config())

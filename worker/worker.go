@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/hibiken/asynq"
@@ -42,14 +43,17 @@ func New(cfg Config) (*Worker, error) {
 
 // Use puts middlewares around the handlers of every kind, the first one
 // outermost, outside of those given to [Handle]. Their Route is empty. It may be
-// called before or after Handle, and panics after [Worker.Run].
+// called before or after Handle. It panics on a nil one and after [Worker.Run].
 func (w *Worker) Use(middlewares ...holdfast.Middleware) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started {
 		panic("worker: Use must come before Run")
 	}
-	for _, m := range middlewares {
+	for i, m := range middlewares {
+		if m == nil {
+			panic(fmt.Sprintf("worker: Use: middleware %d is nil", i+1))
+		}
 		inner := len(w.outer) + 1
 		w.outer = append(w.outer, m(holdfast.Route{}, holdfast.HandlerFunc(func(ctx context.Context, job *holdfast.Job) error {
 			return w.layer(inner).Handle(ctx, job)
