@@ -87,6 +87,9 @@ func (c *Client) settle(ctx context.Context, m *message, t *asynq.TaskInfo) (Inf
 // failed puts the cause of an ended context in front: asynq passes on its text
 // only.
 func (m *message) failed(ctx context.Context, err error) error {
+	if err != nil {
+		err = plain{err}
+	}
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // the connection's own timer was first, by a hair
 	}

@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/holdfastjobs/holdfast"
 )
@@ -41,3 +42,17 @@ func (e *MismatchError) Error() string {
 
 // Is reports whether target is [holdfast.ErrMismatch].
 func (e *MismatchError) Is(target error) bool { return target == holdfast.ErrMismatch }
+
+// plain is an error of asynq's without the words for asynq's own developers that
+// it begins with: what Redis or the network said is what follows them.
+type plain struct{ error }
+
+func (p plain) Error() string {
+	text := p.error.Error()
+	for _, word := range []string{"asynq: ", "UNKNOWN: ", "INTERNAL_ERROR: ", "redis eval error: ", "redis command error: "} {
+		text = strings.TrimPrefix(text, word)
+	}
+	return text
+}
+
+func (p plain) Unwrap() error { return p.error }

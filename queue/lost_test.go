@@ -79,10 +79,22 @@ func TestARedisThatIsDownIsOneClearErrorWithinASecond(t *testing.T) {
 	if took := time.Since(begin); took > time.Second {
 		t.Errorf("took %v", took)
 	}
-	for _, word := range []string{`queue: enqueue "payments.charge:ch_1" on "` + b.queue + `": `, addr, "connection refused"} {
+	for _, word := range []string{`queue: enqueue "payments.charge:ch_1" on "` + b.queue + `": SADD failed: `, addr, "connection refused"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v does not say %s", err, word)
 		}
+	}
+}
+
+func TestAnErrorOfRedisSpeaksOfRedisAndNotOfAsynq(t *testing.T) {
+	p, proxied := through(t, inProcess(t))
+	b := setup(t, proxied)
+	b.must(t, charge{"warm-up", 1}) // asynq's first command differs from those to come
+	p.cut()
+	_, err := b.Enqueue(t.Context(), charge{"ch_1", 500})
+	want := `queue: enqueue "payments.charge:ch_1" on "` + b.queue + `": dial tcp ` + proxied.Addr
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -34,15 +34,20 @@ func through(t *testing.T, redis asynq.RedisClientOpt) (*proxy, asynq.RedisClien
 	p := &proxy{Listener: l, target: redis.Addr, ctx: t.Context()}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
-		_ = l.Close()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.cut()
 		p.wg.Wait()
 	})
 	return p, asynq.RedisClientOpt{Addr: l.Addr().String()}
+}
+
+// cut closes every connection and takes no other.
+func (p *proxy) cut() {
+	_ = p.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
 }
 
 func (p *proxy) serve() {
