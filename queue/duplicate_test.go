@@ -67,7 +67,11 @@ func duplicateStates(t *testing.T, redis asynq.RedisClientOpt) {
 		if duplicate.State != state || duplicate.ID != id || duplicate.Queue != queue || duplicate.NextRun.IsZero() == (state == Waiting) {
 			t.Errorf("%s: %+v, want state %s", id, duplicate, state)
 		}
-		if want := fmt.Sprintf("queue: enqueue %q on %q: already there, %s", "payments.charge:"+id, queue, state); err.Error() != want {
+		want := fmt.Sprintf("queue: enqueue %q on %q: already there, %s", "payments.charge:"+id, queue, state)
+		if state == Archived {
+			want += "; run it again with asynq's tools or delete it"
+		}
+		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
 		}
 

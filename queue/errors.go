@@ -23,7 +23,11 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("queue: enqueue %q on %q: already there, %s", e.TaskID, e.Queue, e.State)
+	text := fmt.Sprintf("queue: enqueue %q on %q: already there, %s", e.TaskID, e.Queue, e.State)
+	if e.State == Archived {
+		text += "; run it again with asynq's tools or delete it"
+	}
+	return text
 }
 
 // Is reports whether target is [ErrDuplicate].
