@@ -67,7 +67,7 @@ func (c Config) withDefaults() Config {
 
 func (c Config) check() error {
 	return cmp.Or(
-		refuse(c.Redis == nil, "Redis", "nil", "an asynq.RedisConnOpt"),
+		refuse(c.Redis == nil, "Redis", nil, "an asynq.RedisConnOpt"),
 		checkQueue(c.Queue),
 		checkTimeout(c.Timeout),
 		checkRetention(c.Retention),

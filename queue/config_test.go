@@ -50,6 +50,13 @@ func TestABadConfigNamesTheField(t *testing.T) {
 	}
 }
 
+func TestAConfigWithoutRedisSaysSoInOneSentence(t *testing.T) {
+	const want = "queue: Redis: <nil> is not accepted: want an asynq.RedisConnOpt"
+	if _, err := New(Config{}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestTheZeroConfigIsTheDefaults(t *testing.T) {
 	c := Config{}.withDefaults()
 	if c.Queue != "default" || c.Timeout != 30*time.Minute || c.Retention != 24*time.Hour || c.MaxAttempts != 25 ||
@@ -89,6 +96,8 @@ func TestABadOptionNamesTheFieldAndSendsNothing(t *testing.T) {
 		"MaxAttempts": {{MaxAttempts(0)}, {MaxAttempts(-1)}, {MaxAttempts(1001)}},
 		"Delay":       {{Delay(-1)}, {Delay(8761 * time.Hour)}},
 		"At":          {{At(time.Time{})}, {At(now.Add(8761 * time.Hour))}, {Delay(time.Second), At(now)}},
+		"Options[0]":  {{nil}},
+		"Options[1]":  {{Delay(time.Hour), nil}},
 		"Deadline": {
 			{Deadline(time.Time{})},
 			{Deadline(now.Add(-time.Second))},

@@ -28,7 +28,10 @@ func (c *Client) message(args holdfast.Args, options []Option) (*message, error)
 		return nil, refuse(true, "Args", fmt.Sprintf("nil of type %T", args), "a job")
 	}
 	now := time.Now()
-	s := c.config.settings(options)
+	s, err := c.config.settings(options)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.check(now); err != nil {
 		return nil, err
 	}

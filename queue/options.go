@@ -2,10 +2,12 @@ package queue
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 )
 
 // Option changes how one job is enqueued. Of two equal options the last holds.
+// A nil one is refused.
 type Option func(*settings)
 
 // On names the queue: 1 to 100 bytes of printable UTF-8 without space, slash or
@@ -46,12 +48,15 @@ type settings struct {
 	deadline    *time.Time
 }
 
-func (c Config) settings(options []Option) settings {
+func (c Config) settings(options []Option) (settings, error) {
 	s := settings{queue: c.Queue, timeout: c.Timeout, retention: c.Retention, maxAttempts: c.MaxAttempts}
-	for _, o := range options {
+	for i, o := range options {
+		if o == nil {
+			return s, refuse(true, fmt.Sprintf("Options[%d]", i), nil, "an option")
+		}
 		o(&s)
 	}
-	return s
+	return s, nil
 }
 
 func (s settings) check(now time.Time) error {
