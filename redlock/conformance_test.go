@@ -48,6 +48,7 @@ func TestConformance(t *testing.T) {
 		"finish after a takeover is stale":                 finishAfterTakeover,
 		"finish after expiry but before a takeover counts": finishAfterExpiry,
 		"a void record is none":                            voidIsNone,
+		"times need not be whole milliseconds":             timesAreNotWhole,
 		"a record on a minority is not an answer":          recordOnMinority,
 		"contention is counted once a call":                contentionIsCounted,
 		"a holder that died is told to the next":           diedIsTold,

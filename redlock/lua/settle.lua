@@ -45,7 +45,7 @@ for i = 3, #KEYS, 2 do
   elseif r.pn == ARGV[1] and tonumber(r.pt) <= T then r.ps = '0' -- somebody's short-lived grant stands on ours
   elseif tonumber(r.tok) < T and not alive then r.tok, r.st, r.dl, r.n = ARGV[2], '0', '0', ARGV[1] end -- it missed our grant
   if T <= now + @BOUND@ then r.floor = math.max(r.floor, T + 1) end -- a late acquire or extension of ours must fail
-  redis.call('SET', KEYS[i], table.concat({s(r.floor), r.tok, r.st, r.dl, r.n, r.pt, r.ps, r.pn}, ':'), 'PX', @FENCETTL@ / 1000)
+  redis.call('SET', KEYS[i], table.concat({s(r.floor), r.tok, r.st, r.dl, r.n, r.pt, r.ps, r.pn}, ':'), 'PX', @FENCETTL_MS@)
   if r.mine then redis.call('PUBLISH', ARGV[6 + (i - 1) / 2], ARGV[2]) end
   if mode ~= 'abandon' and ARGV[6] ~= '' then redis.call('HDEL', KEYS[i + 1], ARGV[6]) end
 end
