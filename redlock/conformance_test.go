@@ -45,6 +45,7 @@ func TestConformance(t *testing.T) {
 		"a completion answers whoever comes later":         completionAnswers,
 		"a result may be any 64 KiB":                       resultIsBinary,
 		"finish said twice is said once":                   finishTwice,
+		"finish said again frees what it had left":         finishFreesTheRest,
 		"finish after a takeover is stale":                 finishAfterTakeover,
 		"finish after expiry but before a takeover counts": finishAfterExpiry,
 		"a void record is none":                            voidIsNone,

@@ -123,6 +123,21 @@ func finishTwice(t *testing.T, nodes []Node) {
 	}
 }
 
+// A node may have stopped in the middle: the record is there, the keys are held.
+func finishFreesTheRest(t *testing.T, nodes []Node) {
+	l, a, b := newLocker(t, nodes, func(c *Config) { c.TTL = c.MaxTTL }), newKey(t), newKey(t)
+	s := everywhere(take(t, l, Claim{Keys: []string{a, b}, Record: a}))
+	writeDone(t, l, a, len(nodes), formatDone(kindDone, holdfast.Record{Token: s.Token()}))
+	if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{a, b} {
+		if _, err := l.Acquire(t.Context(), Claim{Keys: []string{k}, Wait: l.cfg.TTL / 2}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func finishAfterTakeover(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
 	old := take(t, l, job(key))
