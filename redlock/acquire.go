@@ -113,6 +113,9 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 	var last error
 	for try := 0; ; try++ {
 		lease, err := l.try(ctx, c, visit, seen)
+		if freed != nil && (err == nil || errors.Is(err, ErrHeld)) {
+			freed.unused = false
+		}
 		switch {
 		case errors.Is(err, ErrHeld), errors.Is(err, ErrNoQuorum):
 			last = err
@@ -129,7 +132,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		case <-timer.C:
 		case <-freed.woken:
 			timer.Stop()
-			try = -1
+			freed.unused, try = true, -1
 		case <-over:
 			timer.Stop()
 			return nil, last

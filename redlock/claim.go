@@ -13,7 +13,7 @@ import (
 // Claim is what an acquire asks for.
 type Claim struct {
 	// Keys are taken together under one token, all or none: 1 to 16, each of 1 to
-	// 255 bytes of UTF-8 without control characters. One given twice counts once.
+	// 512 bytes of UTF-8 without control characters. One given twice counts once.
 	Keys []string
 
 	// Name is the template of the keys, such as a job's kind, for spans and
@@ -42,7 +42,12 @@ type Claim struct {
 // Key is a claim on keys alone: with the default TTL, uncounted, no record.
 func Key(keys ...string) Claim { return Claim{Keys: keys} }
 
-const keyRange = "1 to 255 bytes of UTF-8 without control characters"
+// maxKey has room for a job's key: a kind of 64 bytes and an ID of 200, and signs
+// between them.
+const (
+	maxKey   = 512
+	keyRange = "1 to 512 bytes of UTF-8 without control characters"
+)
 
 // checked returns the claim with its defaults, or the first bad field.
 func (c Claim) checked(cfg Config) (Claim, error) {
@@ -75,7 +80,7 @@ func (c Claim) checked(cfg Config) (Claim, error) {
 }
 
 func isKey(k string) bool {
-	return k != "" && len(k) <= 255 && utf8.ValidString(k) && !strings.ContainsFunc(k, unicode.IsControl)
+	return k != "" && len(k) <= maxKey && utf8.ValidString(k) && !strings.ContainsFunc(k, unicode.IsControl)
 }
 
 // margin is what a holder gives up at the end of every grant: slewing clocks may

@@ -82,7 +82,7 @@ func TestBadClaimsAreRefusedByName(t *testing.T) {
 	l := newLocker(t, three()) // never spoken to
 	for field, claims := range map[string][]Claim{
 		"Claim.Keys":    {{}, Key(make([]string, 17)...)},
-		"Claim.Keys[1]": {Key("a", ""), Key("a", strings.Repeat("k", 256)), Key("a", "b\n"), Key("a", "\xff")},
+		"Claim.Keys[1]": {Key("a", ""), Key("a", strings.Repeat("k", 513)), Key("a", "b\n"), Key("a", "\xff")},
 		"Claim.Record":  {{Keys: []string{"a"}, Record: "\x00"}},
 		"Claim.Waiter":  {{Keys: []string{"a"}, Waiter: strings.Repeat("w", 256)}},
 		"Claim.TTL":     {{Keys: []string{"a"}, TTL: -1}, {Keys: []string{"a"}, TTL: 99 * time.Millisecond}, {Keys: []string{"a"}, TTL: 11 * time.Second}},
@@ -96,6 +96,15 @@ func TestBadClaimsAreRefusedByName(t *testing.T) {
 	}
 	_, _, err := l.Record(t.Context(), "")
 	refused(t, err, "key")
+}
+
+func TestTheKeyOfAJobWithTheLongestKindAndIDIsAccepted(t *testing.T) {
+	l := newLocker(t, embeddedNodes(t, 1))
+	key := "j/" + strings.Repeat("k", 64) + "/" + strings.Repeat("i", 200)
+	release(t, take(t, l, job(key)), Released)
+	if err := l.Accepts(Key(strings.Repeat("k", 512))); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOurClientsNeverRepeatACommand(t *testing.T) {

@@ -57,6 +57,34 @@ func completionAnswers(t *testing.T, nodes []Node) {
 	release(t, take(t, l, Key(key)), Released)
 }
 
+// Redis counts lifetimes in whole milliseconds and refuses fractions; a third of
+// 100 s has one, also below the microsecond.
+func timesAreNotWhole(t *testing.T, nodes []Node) {
+	const third = 100 * time.Second / 3
+	for _, fence := range []time.Duration{0, 2*time.Minute + 500*time.Microsecond, 2*time.Minute + time.Nanosecond} {
+		l, key := newLocker(t, nodes, func(c *Config) {
+			c.TTL, c.MaxTTL, c.FenceTTL, c.Retention, c.WaiterTTL = third, third, fence, third, third
+		}), newKey(t)
+		c := Claim{Keys: []string{key}, Record: key, Waiter: "w1"}
+		s := everywhere(take(t, l, c))
+		if _, err := l.TryAcquire(t.Context(), c); !errors.Is(err, ErrHeld) {
+			t.Fatal(err)
+		}
+		counted(t, l, 1, key)
+		if err := s.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{l.recordKey(key), l.waitersKey(key)} {
+			if left := l.nodes[0].redis.PTTL(t.Context(), name).Val(); left < third-5*time.Second {
+				t.Errorf("%s lives for %v", name, left)
+			}
+		}
+		if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func resultIsBinary(t *testing.T, nodes []Node) {
 	l := newLocker(t, nodes)
 	raw := bytes.Repeat([]byte{0, ':', '\n', 0xff}, holdfast.MaxResult/4)
@@ -92,6 +120,21 @@ func finishTwice(t *testing.T, nodes []Node) {
 	release(t, other, Released)
 	if err := other.Finish(t.Context(), holdfast.Record{}, 0); !errors.Is(err, ErrStale) {
 		t.Fatal("finish after release:", err)
+	}
+}
+
+// A node may have stopped in the middle: the record is there, the keys are held.
+func finishFreesTheRest(t *testing.T, nodes []Node) {
+	l, a, b := newLocker(t, nodes, func(c *Config) { c.TTL = c.MaxTTL }), newKey(t), newKey(t)
+	s := everywhere(take(t, l, Claim{Keys: []string{a, b}, Record: a}))
+	writeDone(t, l, a, len(nodes), formatDone(kindDone, holdfast.Record{Token: s.Token()}))
+	if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{a, b} {
+		if _, err := l.Acquire(t.Context(), Claim{Keys: []string{k}, Wait: l.cfg.TTL / 2}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

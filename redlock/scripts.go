@@ -24,7 +24,7 @@ type script struct{ text, sha string }
 type scripts struct{ acquire, extend, settle script }
 
 func newScripts(bound, fenceTTL time.Duration) scripts {
-	fill := strings.NewReplacer("@BOUND@", micros(bound), "@FENCETTL@", micros(fenceTTL))
+	fill := strings.NewReplacer("@BOUND@", micros(bound), "@FENCETTL@", micros(fenceTTL), "@FENCETTL_MS@", millis(fenceTTL))
 	build := func(text string) script {
 		text = fill.Replace(text)
 		sum := sha1.Sum([]byte(text)) // Redis's own name for a script; nothing relies on its strength
@@ -34,6 +34,12 @@ func newScripts(bound, fenceTTL time.Duration) scripts {
 }
 
 func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
+
+// millis rounds up: what a node keeps must not end before its time, and Redis
+// refuses a fraction.
+func millis(d time.Duration) string {
+	return strconv.FormatInt((d + time.Millisecond - 1).Milliseconds(), 10)
+}
 
 // The first word of a script's reply.
 const (

@@ -6,7 +6,11 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfastjobs/holdfast"
 	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
@@ -31,6 +35,33 @@ func realNodes(tb testing.TB, n int) []Node {
 		urls[i] = realServers.running[i].URL()
 	}
 	return URLs(urls...)
+}
+
+// Since Redis 7 a new user may use no channel unless it is said.
+func TestAUserWithoutChannelsFinishesAndFreesAllKeys(t *testing.T) {
+	t.Parallel()
+	nodes := realNodes(t, 3)
+	admin := newLocker(t, nodes)
+	for i, n := range admin.nodes {
+		if err := n.redis.Do(t.Context(), "ACL", "SETUSER", "deaf", "on", ">pw", "~holdfast:*", "resetchannels", "+@all").Err(); err != nil {
+			t.Fatal(err)
+		}
+		nodes[i].Options.Username, nodes[i].Options.Password = "deaf", "pw"
+	}
+	l, a, b := newLocker(t, nodes, func(c *Config) { c.TTL = c.MaxTTL }), newKey(t), newKey(t)
+	if err := l.nodes[0].redis.Publish(t.Context(), l.channel(a), "1").Err(); !redis.HasErrorPrefix(err, "NOPERM") {
+		t.Fatal("control: it may publish:", err)
+	}
+	s, start := take(t, l, Claim{Keys: []string{a, b}, Record: a}), time.Now()
+	if err := s.Finish(t.Context(), holdfast.Record{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{a, b} {
+		await(t, l, Key(k))
+	}
+	if took := time.Since(start); took >= l.cfg.TTL/4 {
+		t.Errorf("free after %v: only when the nodes were told again", took)
+	}
 }
 
 func startServers(n int) (err error) {

@@ -78,7 +78,7 @@ func (a *attempt) settle(s settlement) <-chan settled {
 func (a *attempt) settleOn(i int, s settlement, said func(settled)) {
 	l, n := a.l, a.l.nodes[i]
 	keys := a.keys()
-	args := []any{a.nonce, a.highest, s.mode, s.done, s.retention.Milliseconds(), a.claim.Waiter}
+	args := []any{a.nonce, a.highest, s.mode, s.done, millis(s.retention), a.claim.Waiter}
 	for _, k := range a.claim.Keys {
 		args = append(args, l.channel(k))
 	}

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -25,13 +26,14 @@ type wakes struct {
 // queue is who waits for one key, first come first.
 type queue struct {
 	waiters []*waiter
-	token   string       // of the release that is being told
+	token   int64        // of the latest release that is being told
 	told    map[int]bool // by which nodes
 }
 
 type waiter struct {
 	channels []string
 	woken    chan struct{} // room for one
+	unused   bool          // woken, and no try has told yet what that was good for; its goroutine's own
 }
 
 func newWakes(l *Locker) *wakes {
@@ -70,7 +72,7 @@ func (w *wakes) leave(me *waiter) {
 		q.waiters = slices.DeleteFunc(q.waiters, func(o *waiter) bool { return o == me })
 		if len(q.waiters) == 0 {
 			delete(w.queues, ch)
-		} else if len(me.woken) > 0 {
+		} else if me.unused || len(me.woken) > 0 {
 			q.wakeOne()
 		}
 	}
@@ -91,15 +93,20 @@ func (w *wakes) place(me *waiter) int {
 }
 
 // heard notes that a node freed a key. One waiter is woken, since one can win,
-// and when a majority has told, since before that nobody can.
-func (w *wakes) heard(node int, channel, token string) {
+// and when a majority has told, since before that nobody can. A node may lag and
+// tell of an earlier release when others tell of the next: that one is history.
+func (w *wakes) heard(node int, channel, payload string) {
+	token, err := strconv.ParseInt(payload, 10, 64)
+	if err != nil {
+		return // not from a lock script
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q := w.queues[channel]
-	if q == nil {
+	if q == nil || token < q.token {
 		return
 	}
-	if q.token != token {
+	if token > q.token {
 		q.token, q.told = token, map[int]bool{}
 	}
 	q.told[node] = true

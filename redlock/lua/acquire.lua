@@ -1,5 +1,6 @@
 -- One vote of one node on one token for all keys of a claim: every key is looked at before any is written.
--- @BOUND@ and @FENCETTL@ are in microseconds and filled in by the client.
+-- @BOUND@ and @FENCETTL@ are in microseconds, @FENCETTL_MS@ in whole milliseconds, since PX takes no other; the client
+-- fills them in.
 --
 -- KEYS: 1 marker (not read yet)  2 done  then, key by key: record, waiters
 -- ARGV: 1 nonce (no colon)  2 T  3 ttl_us  4 done: ask (answer DONE), adopt (grant, and answer with it), none (no completion record)
@@ -60,7 +61,7 @@ if held then
     local w = table.concat({s(count), s(since), s(now), ARGV[2], ARGV[6]}, ':')
     local waiters = KEYS[held[1] * 2 + 2]
     redis.call('HSET', waiters, waiter, w)
-    redis.call('PEXPIRE', waiters, s(life / 1000))
+    redis.call('PEXPIRE', waiters, s(math.ceil(life / 1000)))
     for _, other in ipairs(redis.call('HRANDFIELD', waiters, 2)) do  -- the busiest hash never expires: drop who stopped trying
       local o = redis.call('HGET', waiters, other)
       if o and tonumber(string.match(o, '^%d+:%d+:(%d+):')) <= now - life then redis.call('HDEL', waiters, other) end
@@ -75,7 +76,7 @@ elseif T <= floor then return {'LOW', s(now), s(floor)}
 else
   for i = 1, keys do
     local d = displaced[i]
-    redis.call('SET', KEYS[2 * i + 1], table.concat({token, token, '1', s(now + ARGV[3]), ARGV[1], d[1], d[2], d[3]}, ':'), 'PX', @FENCETTL@ / 1000)
+    redis.call('SET', KEYS[2 * i + 1], table.concat({token, token, '1', s(now + ARGV[3]), ARGV[1], d[1], d[2], d[3]}, ':'), 'PX', @FENCETTL_MS@)
   end
 end
 local reply = {'OK', s(now), token, s(count), s(since), done}

@@ -24,5 +24,5 @@ for i = 2, #KEYS do
   end
 end
 if gone then return {'GONE', s(now)} end
-for i = 2, #KEYS do redis.call('SET', KEYS[i], records[i], 'PX', @FENCETTL@ / 1000) end
+for i = 2, #KEYS do redis.call('SET', KEYS[i], records[i], 'PX', @FENCETTL_MS@) end
 return {'OK', s(now)}

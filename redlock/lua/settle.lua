@@ -31,8 +31,9 @@ end
 local answer = all and 'OK' or 'NONE'
 if mode == 'finish' then
   local d = redis.call('GET', KEYS[2])
-  if d and string.match(d, '^%d+') == ARGV[2] then return {'OK', s(now)} end -- said twice
-  if all then redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[5]) else answer = 'STALE' end
+  if d and string.match(d, '^%d+') == ARGV[2] then answer = 'OK' -- said twice; what is still ours is released below
+  elseif all then redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[5])
+  else answer = 'STALE' end
 end
 
 for i = 3, #KEYS, 2 do
@@ -45,8 +46,9 @@ for i = 3, #KEYS, 2 do
   elseif r.pn == ARGV[1] and tonumber(r.pt) <= T then r.ps = '0' -- somebody's short-lived grant stands on ours
   elseif tonumber(r.tok) < T and not alive then r.tok, r.st, r.dl, r.n = ARGV[2], '0', '0', ARGV[1] end -- it missed our grant
   if T <= now + @BOUND@ then r.floor = math.max(r.floor, T + 1) end -- a late acquire or extension of ours must fail
-  redis.call('SET', KEYS[i], table.concat({s(r.floor), r.tok, r.st, r.dl, r.n, r.pt, r.ps, r.pn}, ':'), 'PX', @FENCETTL@ / 1000)
-  if r.mine then redis.call('PUBLISH', ARGV[6 + (i - 1) / 2], ARGV[2]) end
+  redis.call('SET', KEYS[i], table.concat({s(r.floor), r.tok, r.st, r.dl, r.n, r.pt, r.ps, r.pn}, ':'), 'PX', @FENCETTL_MS@)
+  -- A user may be kept from channels, by default even: waiters poll anyway, and the other keys must be released.
+  if r.mine then redis.pcall('PUBLISH', ARGV[6 + (i - 1) / 2], ARGV[2]) end
   if mode ~= 'abandon' and ARGV[6] ~= '' then redis.call('HDEL', KEYS[i + 1], ARGV[6]) end
 end
 return {answer, s(now)}
