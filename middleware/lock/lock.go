@@ -64,14 +64,14 @@ func (g *guard) Handle(ctx context.Context, job *holdfast.Job) error {
 
 // claim turns a job into keys: its own first, then its resources.
 func (g *guard) claim(job *holdfast.Job) (redlock.Claim, error) {
-	keys := []string{job.Key()}
+	keys := []string{g.key(job)}
 	for _, also := range g.also {
 		if job.Args == nil || !reflect.TypeOf(job.Args).AssignableTo(also.args) {
 			return redlock.Claim{}, fmt.Errorf("lock: Also takes %v, but this delivery of kind %q carries %T", also.args, job.Kind, job.Args)
 		}
 		for _, name := range also.names(job.Args) {
 			if name == "" || len(name) > maxName {
-				return redlock.Claim{}, &holdfast.FieldError{Room: "lock", Field: "Also", Value: name, Want: "names of 1 to 253 bytes"}
+				return redlock.Claim{}, &holdfast.FieldError{Room: "lock", Field: "Also", Value: name, Want: "names of 1 to 510 bytes"}
 			}
 			if key := "r/" + name; !slices.Contains(keys, key) {
 				keys = append(keys, key)
@@ -85,8 +85,18 @@ func (g *guard) claim(job *holdfast.Job) (redlock.Claim, error) {
 	return claim, nil
 }
 
-// maxName leaves room for r/ in a key of 255 bytes.
-const maxName = 253
+// key is the job's own. Another producer's ID may be anything; one that cannot
+// stand in a key is told from others by its hash.
+func (g *guard) key(job *holdfast.Job) string {
+	if job.Foreign && g.locker.Accepts(redlock.Key(job.Key())) != nil {
+		sum := sha256.Sum256([]byte(job.ID))
+		return holdfast.JobKey(job.Kind, hex.EncodeToString(sum[:]))
+	}
+	return job.Key()
+}
+
+// maxName leaves room for r/ in a key of 512 bytes.
+const maxName = 510
 
 // waiter is the identity under which the lock nodes count a job's contention:
 // the same for each delivery of one queue entry, and no other's.

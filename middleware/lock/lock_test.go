@@ -67,6 +67,22 @@ func TestAForeignIDIsNoIdempotencyKey(t *testing.T) {
 	})
 }
 
+// Whatever the queue accepts can be locked.
+func TestTheLongestKindAndIDMakeAKey(t *testing.T) {
+	onEachKind(t, func(t *testing.T, n nodes) {
+		h := &handler{}
+		job := delivery(strings.Repeat("i", holdfast.MaxJobIDLen), "a1")
+		job.Kind = strings.Repeat("k", holdfast.MaxKindLen)
+		want(t, deliver(t, guarded(n.locker(t), h), job), retry.KindDone, nil)
+		foreign := delivery(strings.Repeat("\x00", 1000), "a1")
+		foreign.Foreign = true
+		want(t, deliver(t, guarded(n.locker(t), h), foreign), retry.KindDone, nil)
+		if runs := h.runs.Load(); runs != 2 {
+			t.Errorf("ran %d times", runs)
+		}
+	})
+}
+
 func TestAFailureFreesTheLockAndGoesOnUnchanged(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
 		l, h := n.locker(t), &handler{}
@@ -101,7 +117,7 @@ func TestResourcesThatCannotBeKeysArchiveTheJob(t *testing.T) {
 		l := n.locker(t)
 		for name, names := range map[string][]string{
 			"empty":    {""},
-			"too long": {strings.Repeat("x", 300)},
+			"too long": {strings.Repeat("x", 511)},
 			"too many": strings.Split("a b c d e f g h i j k l m n o p", " "),
 		} {
 			h := &handler{}
