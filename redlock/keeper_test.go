@@ -196,7 +196,7 @@ func TestDoReleasesWhateverEndsTheFunction(t *testing.T) {
 			}()
 			err = l.Do(t.Context(), key, f)
 		}()
-		if err := <-ended; (how == "error") != errors.Is(err, boom) {
+		if err := <-ended; (how == "error") != (err == boom) {
 			t.Fatal(how, err)
 		}
 		free(t, l, key)
