@@ -10,7 +10,7 @@
 //	locker, err := redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...)})
 //
 // The servers are miniredis: real enough for the queue, the lock scripts,
-// TTLs (which end up to 10 ms late), TIME and publish/subscribe.
+// TTLs (right to about 10 ms, early or late; more on a machine under load), TIME and publish/subscribe.
 //
 // What it does not give, and why it is for examples and tests only:
 //

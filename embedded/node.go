@@ -47,13 +47,17 @@ func (n *node) stop() {
 
 func (n *node) url() string { return "redis://" + n.addr }
 
-// tick is how much longer than its TTL a key may live.
+// tick is how often TTLs run down.
 const tick = 10 * time.Millisecond
 
-// age lets the TTLs of nodes run down until stop is closed. miniredis can do so by
-// itself, with ClockTTL, but at every access to its database, several times
-// within a script, and it looks at each key every time: with a thousand keys a
-// lock script takes milliseconds.
+// age lets the TTLs of nodes run down until stop is closed, each time by what has
+// passed since the last: a key may end that much too late, or too early if it was
+// written in between. That is a tick, and more on a machine that is late with it.
+// Locks can live with that: their deadlines are values, compared with TIME.
+//
+// miniredis can do so by itself, with ClockTTL, but at every access to its
+// database, several times within a script, and it looks at each key every time:
+// with a thousand keys a lock script takes milliseconds.
 func age(stop <-chan struct{}, nodes ...*node) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

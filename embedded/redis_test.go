@@ -11,7 +11,7 @@ import (
 // What the lock scripts and the queue need of a Redis, each on the fake clock
 // where time matters.
 
-func TestKeysEndWithinATickOfTheirTTL(t *testing.T) {
+func TestKeysEndWithinATickBeforeOrAfterTheirTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := inMemory(t, newNode())
@@ -25,6 +25,14 @@ func TestKeysEndWithinATickOfTheirTTL(t *testing.T) {
 		<-time.After(time.Millisecond + tick)
 		if n := c.Exists(t.Context(), "k").Val(); n != 0 {
 			t.Error("alive a tick after its 100 ms")
+		}
+		<-time.After(tick - 2*time.Millisecond) // near the end of a tick
+		if err := c.Set(t.Context(), "k", "v", 100*time.Millisecond).Err(); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(100*time.Millisecond - tick)
+		if n := c.Exists(t.Context(), "k").Val(); n != 1 {
+			t.Error("gone more than a tick before its 100 ms")
 		}
 	})
 }

@@ -31,8 +31,8 @@ func (l *Locker) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 }
 
 // Do acquires key, runs f with the lease's context, and releases, also when f
-// panics. It returns the error of Acquire without running f; else f's, joined
-// with a [LostError] if the lease was lost meanwhile.
+// panics. It returns the error of Acquire without running f; else f's own, joined
+// with a [LostError] only if the lease was lost meanwhile.
 func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error) (err error) {
 	lease, err := l.Acquire(ctx, Key(key))
 	if err != nil {
@@ -41,7 +41,9 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 	defer func() {
 		// Unknown is no news for the caller: the lease runs out on its own.
 		_, _ = lease.Release(ctx)
-		err = errors.Join(err, lease.Err())
+		if lost := lease.Err(); lost != nil {
+			err = errors.Join(err, lost)
+		}
 	}()
 	return f(lease.Context())
 }

@@ -127,7 +127,8 @@ func (a *attempt) await(ctx context.Context, t *tally) (verdict, error) {
 	}
 }
 
-// win turns a majority of grants into a lease, if they came in time.
+// win turns a majority of grants into a lease, if they came in time. One that did
+// not must not stay hooked into the caller's context.
 func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,9 +137,11 @@ func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
 	}
 	lease := newLease(ctx, a, t)
 	if lease.end() <= a.l.cfg.Clock.Now() {
+		lease.cancel(ErrNoQuorum)
 		return nil, a.l.noQuorum("acquire", t.votes)
 	}
 	if !a.l.keeper.add(lease) {
+		lease.cancel(ErrClosed)
 		return nil, ErrClosed
 	}
 	a.lease = lease

@@ -65,7 +65,8 @@ func TestADeadNodeOfThreeDelaysNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				release(t, s, Released)
-				if took := time.Since(start); took > l.cfg.NodeTimeout/2 {
+				// A load may delay all of them; the dead node would, by its whole timeout.
+				if took := time.Since(start); took > l.cfg.NodeTimeout*4/5 {
 					t.Errorf("acquire, check and release took %v", took)
 				}
 			}

@@ -75,10 +75,10 @@ func allOrNone(t *testing.T, nodes []Node) {
 		t.Fatalf("%v, want %q held", err, b)
 	}
 	for _, k := range []string{a, c} {
-		release(t, take(t, l, Key(k)), Released)
+		release(t, await(t, l, Key(k)), Released)
 	}
 	release(t, one, Released)
-	all := take(t, l, Key(a, b, c, a))
+	all := await(t, l, Key(a, b, c, a))
 	if !slices.Equal(all.Keys(), []string{a, b, c}) {
 		t.Fatal(all.Keys())
 	}
@@ -89,7 +89,7 @@ func allOrNone(t *testing.T, nodes []Node) {
 	}
 	release(t, all, Released)
 	for _, k := range []string{a, b, c} {
-		if s := take(t, l, Key(k)); s.Token() <= all.Token() {
+		if s := await(t, l, Key(k)); s.Token() <= all.Token() {
 			t.Fatalf("%q: token %d after %d", k, s.Token(), all.Token())
 		}
 	}

@@ -73,7 +73,7 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 	}
 	counted(t, l, 4, a, b) // under a where the first holder's release came late
 	release(t, other, Released)
-	s := take(t, l, claim)
+	s := await(t, l, claim)
 	if s.Contentions() != 4 || s.Since().Sub(first).Abs() > time.Second {
 		t.Fatal(s.Contentions(), s.Since(), first)
 	}
@@ -88,7 +88,7 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 		}
 		return left == 0
 	})
-	if s := take(t, l, claim); s.Contentions() != 0 || !s.Since().IsZero() {
+	if s := await(t, l, claim); s.Contentions() != 0 || !s.Since().IsZero() {
 		t.Fatal("a grant did not forget the count:", s.Contentions())
 	}
 }
