@@ -55,7 +55,7 @@ func Main(program Program, args []string, s Streams) int {
 		return exitBadInput
 	}
 	// Before the signals are taken over: a read of a terminal must end by Ctrl-C.
-	payments, err := read(program, o.In, s.In)
+	payments, err := read(program, o, s.In)
 	if lines, ok := errors.AsType[*input.BadLinesError](err); ok {
 		fmt.Fprintln(s.Err, lines) // each with its own FILE:LINE
 		return exitBadInput
@@ -87,19 +87,19 @@ func Main(program Program, args []string, s Streams) int {
 	return exitGood
 }
 
-func read(program Program, name string, stdin io.Reader) ([]input.Payment, error) {
-	switch name {
+func read(program Program, o Options, stdin io.Reader) ([]input.Payment, error) {
+	switch o.In {
 	case "":
 		return input.Read(program.SampleName, bytes.NewReader(program.Sample))
 	case "-":
 		return input.Read("stdin", stdin)
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(o.In)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return input.Read(name, file)
+	return input.Read(o.In, file)
 }
 
 // oneAtATime is a writer that several goroutines may use.
