@@ -47,7 +47,7 @@ func midway(t *testing.T, s *started) {
 
 func TestNothingStaysBehindHoweverTheRunEnds(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			s := start(t, "-in", payments(t, 2000), "-workers", "2")
@@ -61,7 +61,7 @@ func TestNothingStaysBehindHoweverTheRunEnds(t *testing.T) {
 				t.Errorf("took %v", took)
 			}
 			s.nothingLeft(t)
-			if code := s.ProcessState.ExitCode(); signal != syscall.SIGKILL && code != 1 {
+			if code := s.ProcessState.ExitCode(); signal != syscall.SIGKILL && code != 128+int(signal) {
 				t.Errorf("exit code %d\n%s", code, &s.err)
 			}
 		})

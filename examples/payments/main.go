@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/redis/go-redis/v9/logging"
+	"go.opentelemetry.io/otel"
 
 	"github.com/holdfastjobs/holdfast/examples/payments/demo"
 	"github.com/holdfastjobs/holdfast/examples/payments/fleet"
@@ -29,6 +30,8 @@ func main() {
 	// each other is what the example provokes, and its outcome counts it.
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	logging.Disable() // go-redis's own
+	// What a collector missed is said once, at the end.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 
 	if fleet.IsWorker() {
 		os.Exit(fleet.Serve(serve))

@@ -2,15 +2,12 @@ package demo
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
@@ -39,6 +36,9 @@ const (
 	exitBadInput
 )
 
+// exitSignal plus its number is the exit code of a run that a signal ended.
+const exitSignal = 128
+
 // Main runs the example and returns its exit code. It ends early, and cleans up
 // all the same, at SIGINT, SIGTERM, SIGHUP and SIGQUIT.
 func Main(program Program, args []string, s Streams) int {
@@ -46,26 +46,34 @@ func Main(program Program, args []string, s Streams) int {
 	if _, isFile := s.Err.(*os.File); !isFile {
 		s.Err = &oneAtATime{w: s.Err} // the worker processes write to it, too
 	}
-	o, err := parse(args, s.Err)
+	o, err := parse(args, s.Out)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return exitGood
 	case err != nil:
+		fmt.Fprintln(s.Err, "payments:", err)
 		return exitBadInput
 	}
 	// Before the signals are taken over: a read of a terminal must end by Ctrl-C.
-	payments, err := read(program, o.In, s.In)
-	if err != nil {
-		fmt.Fprintln(s.Err, err)
+	payments, err := read(program, o, s.In)
+	if lines, ok := errors.AsType[*input.BadLinesError](err); ok {
+		fmt.Fprintln(s.Err, lines) // each with its own FILE:LINE
 		return exitBadInput
 	}
-	signal.Ignore(syscall.SIGPIPE) // output that nobody reads is an error, not the end
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	if err != nil {
+		fmt.Fprintln(s.Err, "payments: -in:", err)
+		return exitBadInput
+	}
+	if err := checkBook(o, s.In); err != nil {
+		fmt.Fprintln(s.Err, "payments:", err)
+		return exitBadInput
+	}
+	ctx, stop := untilSignal()
 	defer stop()
 	outcome, err := run(ctx, program, o, payments, s.Err)
 	if err != nil {
 		fmt.Fprintln(s.Err, "payments:", err)
-		return exitWrong
+		return failure(ctx)
 	}
 	outcome.ElapsedS = float64(time.Since(began).Milliseconds()) / 1000
 	outcome.writeFindings(s.Err)
@@ -79,19 +87,19 @@ func Main(program Program, args []string, s Streams) int {
 	return exitGood
 }
 
-func read(program Program, name string, stdin io.Reader) ([]input.Payment, error) {
-	switch name {
+func read(program Program, o Options, stdin io.Reader) ([]input.Payment, error) {
+	switch o.In {
 	case "":
 		return input.Read(program.SampleName, bytes.NewReader(program.Sample))
 	case "-":
-		return input.Read(name, stdin)
+		return input.Read("stdin", stdin)
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(o.In)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return input.Read(name, file)
+	return input.Read(o.In, file)
 }
 
 // oneAtATime is a writer that several goroutines may use.

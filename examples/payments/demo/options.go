@@ -12,6 +12,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/holdfastjobs/holdfast/examples/payments/input"
+	"github.com/holdfastjobs/holdfast/examples/payments/ledger"
+	"github.com/holdfastjobs/holdfast/examples/payments/telemetry"
 )
 
 // Options are the flags.
@@ -25,33 +29,30 @@ type Options struct {
 	JSON, Unsafe         bool
 }
 
-// errUsage says that flag has printed what is wrong already.
-var errUsage = errors.New("usage")
-
-// parse reads the flags; it prints to w what is wrong with them, or the help.
+// parse reads the flags. Asked for help it prints that to w and returns
+// [flag.ErrHelp].
 func parse(args []string, w io.Writer) (Options, error) {
 	var o Options
 	var locks string
 	f := flag.NewFlagSet("payments", flag.ContinueOnError)
-	f.SetOutput(w)
-	f.StringVar(&o.In, "in", "", "`FILE` of payments, JSON Lines or CSV with a header, - for standard input\n(default the 640 payments of testdata/payments.jsonl, which are built in)")
-	f.StringVar(&o.Book, "book", "", "`FILE` for the provider's book, one JSON object a line per applied charge\n(default none)")
+	f.SetOutput(io.Discard) // forty lines of help would bury what is wrong
+	f.StringVar(&o.In, "in", "", "`FILE` of payments, JSON Lines or CSV with a header, - is standard input;\n"+input.Fields+"\n(default the 640 payments of testdata/payments.jsonl, which are built in)")
+	f.StringVar(&o.Book, "book", "", "`FILE` for the provider's book, one JSON object a line per applied charge;\nthe book of an earlier run is overwritten, any other file is refused\n(default none)")
 	f.StringVar(&o.Redis, "redis", "", "`URL` of the queue's Redis\n(default an embedded one)")
 	f.StringVar(&locks, "locks", "", "`URL,URL,URL` of 1, 3, 5 or 7 lock nodes, independent Redis primaries\n(default three embedded ones)")
 	f.StringVar(&o.DB, "db", "", "`DSN` of the ledger: the path of an SQLite file, or postgres://…; the ledger\nstays there, and the next run starts it afresh\n(default SQLite in a temporary folder)")
 	f.IntVar(&o.Workers, "workers", 3, "worker processes, 1 to 32")
 	f.IntVar(&o.Concurrency, "concurrency", 6, "jobs at a time in each of them, 1 to 256")
 	f.Float64Var(&o.Rate, "rate", 100, "payments a second that come in; 0 is as fast as the queue takes them")
-	f.StringVar(&o.OTLP, "otlp", "", "`ENDPOINT` of an OpenTelemetry collector, OTLP over gRPC, such as\nlocalhost:4317 (default none)")
+	f.StringVar(&o.OTLP, "otlp", "", "`HOST:PORT` of an OpenTelemetry collector, OTLP over gRPC, such as\nlocalhost:4317 (default none)")
 	f.Uint64Var(&o.Seed, "seed", 0, "chooses the provider's faults and the duplicates; 0 draws one\nand prints it (default 0)")
 	f.BoolVar(&o.JSON, "json", false, "print the outcome as one JSON object, as the last line (default false)")
 	f.BoolVar(&o.Unsafe, "unsafe", false, "")
-	f.Usage = func() { usage(f, w) }
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return o, err
-		}
-		return o, errUsage
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		usage(f, w)
+		return o, err
+	} else if err != nil {
+		return o, fmt.Errorf("%w; run with -h for the flags", err)
 	}
 	if locks != "" {
 		o.Locks = strings.Split(locks, ",")
@@ -59,17 +60,13 @@ func parse(args []string, w io.Writer) (Options, error) {
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64N(1 << 32)
 	}
-	if err := o.check(f.Args()); err != nil {
-		fmt.Fprintln(w, "payments:", err)
-		return o, errUsage
-	}
-	return o, nil
+	return o, o.check(f.Args())
 }
 
 func (o Options) check(rest []string) error {
 	switch n := len(o.Locks); {
 	case len(rest) > 0:
-		return fmt.Errorf("%q is no flag", rest[0])
+		return fmt.Errorf("%q is no flag; run with -h for the flags", rest[0])
 	case o.Workers < 1 || o.Workers > 32:
 		return fmt.Errorf("-workers: %d is not 1 to 32", o.Workers)
 	case o.Concurrency < 1 || o.Concurrency > 256:
@@ -78,6 +75,25 @@ func (o Options) check(rest []string) error {
 		return fmt.Errorf("-rate: %v is not 0 to 1000000", o.Rate)
 	case n > 0 && (n%2 == 0 || n > 7):
 		return fmt.Errorf("-locks: %d URLs are not 1, 3, 5 or 7", n)
+	}
+	return o.checkPlaces()
+}
+
+// checkPlaces is about the form of what says where something is.
+func (o Options) checkPlaces() error {
+	if o.Redis != "" {
+		if _, err := queueRedis(o.Redis); err != nil {
+			return err
+		}
+	}
+	if _, err := lockNodes(o.Locks); err != nil {
+		return err
+	}
+	if err := ledger.Check(o.DB); err != nil {
+		return fmt.Errorf("-db: %w", err)
+	}
+	if err := telemetry.CheckEndpoint(o.OTLP); err != nil {
+		return fmt.Errorf("-otlp: %w", err)
 	}
 	return nil
 }
@@ -102,5 +118,5 @@ func usage(f *flag.FlagSet, w io.Writer) {
 		}
 	})
 	shown.PrintDefaults()
-	fmt.Fprintf(w, "\nExit code: 0 when every payment was charged once and every balance is right,\n1 when not or when something is down, 2 for bad input.\n")
+	fmt.Fprintf(w, "\nExit code: 0 when every payment was charged once and every balance is right,\n1 when not or when something is down, 2 for bad input or a bad flag, and 128 plus\nthe number of the signal that ended the run.\n")
 }

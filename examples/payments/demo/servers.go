@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfastjobs/holdfast/embedded"
@@ -50,16 +49,16 @@ func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *se
 		}
 	}
 	v.settings = *s
-	opt, err := asynq.ParseRedisURI(s.Redis)
+	opt, err := queueRedis(s.Redis)
 	if err != nil {
-		return nil, errors.New("-redis: not a redis:// URL") // its own text quotes the password
+		return nil, err
 	}
 	v.queue = opt.MakeRedisClient().(redis.UniversalClient)
-	for i, text := range s.Locks {
-		options, err := redis.ParseURL(withoutName(text))
-		if err != nil {
-			return nil, fmt.Errorf("-locks: number %d is not a redis:// URL", i+1)
-		}
+	nodes, err := lockNodes(s.Locks)
+	if err != nil {
+		return nil, err
+	}
+	for _, options := range nodes {
 		options.MaxRetries, options.ContextTimeoutEnabled = -1, true
 		v.locks = append(v.locks, redis.NewClient(options))
 	}
@@ -67,14 +66,6 @@ func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *se
 		return nil, err
 	}
 	return v, nil
-}
-
-// withoutName drops the name that a lock node's URL may be given, as in a=redis://….
-func withoutName(text string) string {
-	if before, after, named := strings.Cut(text, "="); named && !strings.Contains(before, "://") {
-		return after
-	}
-	return text
 }
 
 // answer pings all servers at once.

@@ -68,9 +68,18 @@ func (s *stage) warn(text string) { fmt.Fprintln(s.stderr, "payments:", text) }
 func (s *stage) buildTelemetry(ctx context.Context) (err error) {
 	s.telemetry, err = telemetry.Start(ctx, "payments-producer", strconv.Itoa(os.Getpid()), s.options.OTLP)
 	if err == nil {
-		s.later(func() { _ = s.telemetry.Close() }) // a collector that is away is no matter of the run
+		s.later(s.closeTelemetry)
 	}
 	return err
+}
+
+// closeTelemetry tells what a collector missed, and leaves it at that: it is no
+// matter of the run.
+func (s *stage) closeTelemetry() {
+	_ = s.telemetry.Close()
+	if err := s.telemetry.Undelivered(); err != nil {
+		s.warn(fmt.Sprintf("traces were not delivered to %s: %v", s.options.OTLP, err))
+	}
 }
 
 func (s *stage) buildServers(ctx context.Context) (err error) {
@@ -114,7 +123,7 @@ func (s *stage) buildBank(context.Context) (err error) {
 	if s.options.Book != "" {
 		file, err := os.Create(s.options.Book)
 		if err != nil {
-			return err
+			return fmt.Errorf("-book: %w", err)
 		}
 		config.Book, closeFile = file, file.Close
 	}

@@ -33,6 +33,11 @@ const (
 
 var fields = []string{fieldID, fieldAccount, fieldAmount, fieldCurrency}
 
+// Fields tells a reader of the help what a payment has.
+const Fields = `each has id and account (1 to 200 printable characters without space or
+slash), amount_cents (a whole number from 1 to 1000000000000) and currency
+(three capital letters); an id given again means the same payment`
+
 const keyRange = "1 to 200 printable characters without space or slash"
 
 // parse makes a payment of the four texts, or says which of them is wrong.

@@ -22,8 +22,11 @@ import (
 // path of an SQLite file, which is created when it is missing. Errors name the
 // database and never its password. Close the result.
 func Open(ctx context.Context, dsn string) (*DB, error) {
+	if err := Check(dsn); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
 	open := openSQLite
-	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
+	if strings.Contains(dsn, "://") {
 		open = openPostgres
 	}
 	db, name, err := open(dsn)
@@ -35,6 +38,16 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		return nil, fmt.Errorf("ledger: %s does not answer: %w", name, cause(ctx, err))
 	}
 	return db, nil
+}
+
+// Check says whether dsn has the form that [Open] takes.
+func Check(dsn string) error {
+	switch scheme, _, isURL := strings.Cut(dsn, "://"); {
+	case !isURL, scheme == "postgres", scheme == "postgresql":
+		return nil
+	default: // without the rest, which may hold a password
+		return fmt.Errorf("%s:// is neither a postgres:// URL nor the path of an SQLite file", scheme)
+	}
 }
 
 // pgSchema keeps the example's tables out of the way of others.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
@@ -20,14 +19,19 @@ import (
 	"github.com/holdfastjobs/holdfast"
 )
 
-// closeTime bounds what a collector that does not answer costs at the end.
-const closeTime = 2 * time.Second
+const (
+	// closeTime bounds what a collector that does not answer costs at the end.
+	closeTime = 2 * time.Second
+	// exportTime is shorter: a last export must have failed when Close returns.
+	exportTime = 1500 * time.Millisecond
+)
 
 // Telemetry is the SDK of one process.
 type Telemetry struct {
 	holdfast.Telemetry // for every room's Config
 
 	counters *sdkmetric.ManualReader
+	traces   *delivery // nil sends nothing
 	close    []func(context.Context) error
 }
 
@@ -40,15 +44,18 @@ func Start(ctx context.Context, service, instance, endpoint string) (*Telemetry,
 	about := resource.NewSchemaless(semconv.ServiceName(service), semconv.ServiceInstanceID(instance))
 	metrics := []sdkmetric.Option{sdkmetric.WithResource(about), sdkmetric.WithReader(t.counters)}
 	if endpoint != "" {
-		if !strings.Contains(endpoint, "://") {
-			endpoint = "http://" + endpoint
+		if err := CheckEndpoint(endpoint); err != nil {
+			return nil, fmt.Errorf("telemetry: %w", err)
 		}
-		spans, err1 := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
+		endpoint = withScheme(endpoint)
+		spans, err1 := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint), otlptracegrpc.WithTimeout(exportTime),
+			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: exportTime / 10, MaxInterval: exportTime, MaxElapsedTime: exportTime}))
 		points, err2 := otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(endpoint))
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
-		traces := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans, sdktrace.WithBatchTimeout(time.Second)))
+		t.traces = &delivery{SpanExporter: spans}
+		traces := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(t.traces, sdktrace.WithBatchTimeout(time.Second)))
 		metrics = append(metrics, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(points, sdkmetric.WithInterval(5*time.Second))))
 		t.TracerProvider = traces
 		t.close = append(t.close, traces.Shutdown)
@@ -88,4 +95,13 @@ func (t *Telemetry) Close() error {
 		errs = append(errs, shutdown(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Undelivered is why traces did not reach the collector, after Close; nil says
+// that all did. It leaves metrics out: many collectors take traces alone.
+func (t *Telemetry) Undelivered() error {
+	if t.traces == nil {
+		return nil
+	}
+	return t.traces.reason()
 }
