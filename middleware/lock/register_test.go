@@ -27,7 +27,7 @@ func TestMistakesPanicAtRegistration(t *testing.T) {
 		},
 		"two lock middlewares around kind \"charge\"": func() {
 			locked := lock.Middleware(l)
-			holdfast.Chain(route, &handler{}, locked, locked)
+			locked(route, locked(route, &handler{}))
 		},
 		"Middleware takes a locker":                                 func() { lock.Middleware(nil) },
 		"Also takes a function":                                     func() { lock.Also[charge](nil) },
@@ -79,7 +79,7 @@ func TestTwoLocksAroundOneHandlerArchiveTheJob(t *testing.T) {
 		}
 		route := holdfast.Route{Kind: "charge", Args: reflect.TypeFor[charge]()}
 		locked := lock.Middleware(l)
-		twice := holdfast.Chain(route, &handler{}, locked, between, locked)
+		twice := locked(route, between(route, locked(route, &handler{})))
 		want(t, deliver(t, twice, delivery("ch_1", "a1")), retry.KindNever, redlock.ErrNested)
 	})
 }
