@@ -67,7 +67,7 @@ func TestABadURLIsNamedWithoutItsPassword(t *testing.T) {
 func TestDefaultsFollowWhatIsGiven(t *testing.T) {
 	c, err := Config{Nodes: three()}.withDefaults()
 	if err != nil || c.TTL != 5*time.Second || c.MaxTTL != 10*time.Second || c.Bound != 5*time.Second || c.FenceTTL != time.Minute ||
-		c.Retention != 24*time.Hour || c.WaiterTTL != 2*time.Minute || c.NodeTimeout != 100*time.Millisecond || c.Namespace != "holdfast:" {
+		c.Retention != 24*time.Hour || c.WaiterTTL != 5*time.Minute || c.NodeTimeout != 100*time.Millisecond || c.Namespace != "holdfast:" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if c, err = (Config{Nodes: three(), MaxTTL: time.Second}).withDefaults(); err != nil || c.TTL != time.Second {

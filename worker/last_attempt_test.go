@@ -160,14 +160,14 @@ func TestAnOperatorsCancelSpendsAnAttemptAndTheBudgetHolds(t *testing.T) {
 		id := b.enqueue(charge{ID: "ch_1"}, holdfast.Envelope{})
 		b.start(w)
 		<-started
-		b.eventually(func() bool { // the subscription may not stand yet
+		b.eventually(func() bool { // the subscription may not stand yet; one cancel too many ends a later delivery, too
 			if err := b.inspector.CancelProcessing(id); err != nil {
 				t.Fatal(err)
 			}
 			return b.entry(id).State != asynq.TaskStateActive
 		}, func() any { return b.entry(id) })
 		info := b.until(id, asynq.TaskStateArchived)
-		if _, err := dead.only(t); !errors.Is(err, worker.ErrBudget) || info.Retried != 1 || len(started) != 0 {
+		if _, err := dead.only(t); !errors.Is(err, worker.ErrBudget) || info.Retried < 1 || len(started) != 0 {
 			t.Errorf("%v, retried %d, %d more starts", err, info.Retried, len(started))
 		}
 	})
