@@ -18,7 +18,7 @@ func TestContentionGoesBackUncountedAndTheNodesCountIt(t *testing.T) {
 		// time counts late, so a delay may come twice, and never skips or falls.
 		delay := time.Duration(0)
 		for tries := 0; delay < 8*time.Second; tries++ {
-			err := deliver(t, guarded(n.locker(t), h), delivery("ch_1", "a1"))
+			err := deliver(t, guarded(n.locker(t), h, impatient), delivery("ch_1", "a1"))
 			want(t, err, retry.KindLater, lock.ErrContended)
 			got := retry.Of(err).Delay
 			if got != delay && got != max(time.Second, 2*delay) || tries == 12 {
@@ -39,7 +39,7 @@ func TestJobsThatShareAResourceContend(t *testing.T) {
 		var inside, outside error
 		h := &handler{}
 		h.do = func(context.Context) error {
-			inside = deliver(t, guarded(l, &handler{}, alsoAccount), delivery("ch_2", "a1"))
+			inside = deliver(t, guarded(l, &handler{}, alsoAccount, impatient), delivery("ch_2", "a1"))
 			outside = deliver(t, guarded(l, &handler{}, alsoAccount), delivery("ch_3", "a2"))
 			return nil
 		}
@@ -81,7 +81,7 @@ func TestACorneredJobWaitsInPlaceUnasked(t *testing.T) {
 func TestMaxWaitArchives(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
 		defer hold(t, n.locker(t), "j/charge/ch_1")()
-		h := guarded(n.locker(t), &handler{}, lock.MaxWait(300*time.Millisecond))
+		h := guarded(n.locker(t), &handler{}, impatient, lock.MaxWait(300*time.Millisecond))
 		want(t, deliver(t, h, delivery("ch_1", "a1")), retry.KindLater, lock.ErrContended)
 		<-time.After(400 * time.Millisecond)
 		want(t, deliver(t, h, delivery("ch_1", "a1")), retry.KindNever, lock.ErrWaitedTooLong)

@@ -17,9 +17,10 @@ import (
 func TestNoQuorumGoesBackUncounted(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
 		h := &handler{}
-		g := guarded(n.locker(t), h)
+		l := n.locker(t)
+		g := guarded(l, h, impatient)
 		n.stop(0)
-		want(t, deliver(t, g, delivery("one-down", "a1")), retry.KindDone, nil)
+		want(t, deliver(t, guarded(l, h), delivery("one-down", "a1")), retry.KindDone, nil)
 		n.stop(1)
 		want(t, deliverOnce(t, g, delivery("two-down", "a1")), retry.KindLater, lock.ErrNoQuorum)
 		if runs := h.runs.Load(); runs != 1 {

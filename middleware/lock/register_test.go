@@ -26,7 +26,7 @@ func TestMistakesPanicAtRegistration(t *testing.T) {
 			lock.Middleware(l, lock.Also(func(refund) []string { return nil }))(route, &handler{})
 		},
 		"two lock middlewares around kind \"charge\"": func() {
-			locked := lock.Middleware(l)
+			locked := lock.Middleware(l, lock.InPlace(5*time.Second))
 			locked(route, locked(route, &handler{}))
 		},
 		"Middleware takes a locker":                                 func() { lock.Middleware(nil) },
@@ -78,7 +78,7 @@ func TestTwoLocksAroundOneHandlerArchiveTheJob(t *testing.T) {
 			return holdfast.HandlerFunc(next.Handle)
 		}
 		route := holdfast.Route{Kind: "charge", Args: reflect.TypeFor[charge]()}
-		locked := lock.Middleware(l)
+		locked := lock.Middleware(l, lock.InPlace(5*time.Second))
 		twice := locked(route, between(route, locked(route, &handler{})))
 		want(t, deliver(t, twice, delivery("ch_1", "a1")), retry.KindNever, redlock.ErrNested)
 	})
