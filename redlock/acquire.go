@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
 
 // TryAcquire makes one attempt. It returns a lease, or exactly one of
-// [HeldError], [DoneError], [NoQuorumError], an error that Is ctx's own, a field
-// error for a bad claim, [ErrNested] and [ErrClosed]. When ctx ends it returns at
+// [HeldError], [DoneError], [NoQuorumError], [ConfigError], an error that Is ctx's
+// own, a field error for a bad claim, [ErrNested] and [ErrClosed]. When ctx ends it returns at
 // once; what the attempt left on the nodes is cleaned up meanwhile.
 func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
 	return l.acquire(ctx, c, func(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
-		return l.try(ctx, c, newNonce(), seen)
+		return l.try(ctx, c, l.nonce(), seen)
 	})
 }
 
@@ -99,7 +98,7 @@ func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting)
 
 // wait is the way of Acquire.
 func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
-	visit := newNonce()
+	visit := l.nonce()
 	var over <-chan time.Time // never, without a limit
 	if c.Wait > 0 {
 		limit := time.NewTimer(c.Wait)
@@ -113,7 +112,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		}
 	}()
 	var last error
-	for try := 0; ; try++ {
+	for try, tries := 0, 0; ; try, tries = try+1, tries+1 {
 		lease, err := l.try(ctx, c, visit, seen)
 		if freed != nil && (err == nil || errors.Is(err, ErrHeld)) {
 			freed.unused = false
@@ -129,7 +128,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		if freed == nil {
 			freed = l.wakes.join(c.Keys)
 		}
-		timer := time.NewTimer(min(pauseAfter(try)*time.Duration(l.wakes.place(freed)), longestPause))
+		timer := time.NewTimer(min(pauseAfter(visit, tries, try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {
 		case <-timer.C:
 		case <-freed.woken:
@@ -151,8 +150,8 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 const longestPause = 5 * time.Second
 
 // pauseAfter is 10, 50, 200 ms, then 1 s; give or take half.
-func pauseAfter(try int) time.Duration {
+func pauseAfter(seed string, tries, try int) time.Duration {
 	steps := [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second}
 	d := steps[min(try, len(steps)-1)]
-	return d/2 + rand.N(d)
+	return d/2 + jitter(seed, tries, d)
 }

@@ -3,7 +3,6 @@ package redlock
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -18,28 +17,32 @@ type attempt struct {
 	claim Claim
 	nonce string
 	visit string // the call that it belongs to: contention counts once per call
+	names []any  // how many, and which, keys the acquire and settle scripts get
 
-	highest  int64            // token proposed; written before any settlement reads it
-	inflight []sync.WaitGroup // per node: acquires that were sent and not answered
-	votes    chan vote        // of all proposals; never blocks a sender
+	verdicts chan verdict // room for one: of the current tally
 
-	mu    sync.Mutex
-	lease *Lease // set when won: later grants go there
-	trace []bool // per node: something of ours may be there
+	mu      sync.Mutex
+	tally   *tally // of the last proposal
+	told    bool   // its verdict
+	highest int64  // token proposed
+	asked   []bool // per node: an acquire of ours may have arrived there
+	lease   *Lease // set when won: later grants go there
+	record  completion
 }
 
 func (l *Locker) newAttempt(c Claim, visit string) *attempt {
-	n := len(l.nodes)
-	return &attempt{
-		l: l, claim: c, nonce: newNonce(), visit: visit,
-		inflight: make([]sync.WaitGroup, n), trace: make([]bool, n),
-		votes: make(chan vote, n*maxProposals),
+	a := &attempt{l: l, claim: c, nonce: l.nonce(), visit: visit, verdicts: make(chan verdict, 1), asked: make([]bool, len(l.nodes))}
+	a.names = make([]any, 0, 3+2*len(c.Keys))
+	a.names = append(a.names, 2+2*len(c.Keys), l.markerKey(), l.doneKey(cmp.Or(c.Record, c.Keys[0])))
+	for _, k := range c.Keys {
+		a.names = append(a.names, l.recordKey(k), l.waitersKey(k))
 	}
+	return a
 }
 
 // run returns a lease, or exactly one of [HeldError], [DoneError],
-// [NoQuorumError], [ErrClosed] and ctx's own error. What a failed attempt left
-// on the nodes is cleaned up behind the caller's back.
+// [NoQuorumError], [ConfigError], [ErrClosed] and ctx's own error. What a failed
+// attempt left on the nodes is cleaned up behind the caller's back.
 func (a *attempt) run(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, "acquire")
@@ -55,86 +58,148 @@ func (a *attempt) run(ctx context.Context) (*Lease, error) {
 }
 
 func (a *attempt) vote(ctx context.Context) (*Lease, error) {
-	var seen int64
-	for proposal := 1; ; proposal++ {
-		t := &tally{nodes: len(a.l.nodes), need: a.l.need, token: a.propose(seen)}
-		v, err := a.await(ctx, t)
-		switch {
-		case err != nil:
+	next := proposal{done: doneAsk}
+	switch {
+	case a.claim.Record == "":
+		next.done = doneNone
+	case a.claim.again:
+		next.done = doneAdopt
+	}
+	for try := 1; ; try++ {
+		t := a.propose(next)
+		v, err := a.await(ctx)
+		if err != nil {
 			return nil, err
+		}
+		a.mu.Lock()
+		next.seen = max(next.seen, t.seen())
+		a.note(t)
+		silent := t.silent()
+		a.mu.Unlock()
+		switch {
 		case v == won:
 			return a.win(ctx, t)
 		case v == done:
-			return nil, a.doneError(t)
+			return nil, a.doneError()
 		case v == held:
 			return nil, a.heldError(t)
-		case v == noQuorum, proposal == maxProposals:
-			return nil, a.l.noQuorum("acquire", t.votes)
+		case v == noQuorum && silent && !next.again && try < maxProposals:
+			// A reply may be lost where the request was not: the same token, said
+			// again, is answered as before.
+			next.again = true
+			continue
+		case v == noQuorum, try == maxProposals:
+			return nil, a.l.nobody("acquire", t.votes)
+		case v == adopt:
+			next.done = doneAdopt
 		}
-		seen = t.seen()
-		pause(ctx, rand.N(time.Duration(proposal)*2*time.Millisecond))
+		next.again = false
+		pause(ctx, jitter(a.nonce, try, time.Duration(try)*2*time.Millisecond))
 	}
 }
 
-// propose sends one token to every node.
-func (a *attempt) propose(seen int64) int64 {
-	l := a.l
-	token := l.tokens.propose(l.nodeNow(), seen, l.cfg.Bound)
-	a.highest = max(a.highest, token)
-	keys, args := a.keys(), a.args(token)
-	for i, n := range l.nodes {
-		a.inflight[i].Add(1)
-		l.work.Go(func() {
-			defer a.inflight[i].Done()
-			v := vote{node: i, token: token, sent: l.cfg.Clock.Now()}
-			v.reply, v.err = n.run(l.calls, l.scripts.acquire, keys, args...)
-			a.deliver(v)
-		})
-	}
-	return token
+// proposal is what is asked of all nodes.
+type proposal struct {
+	seen  int64  // the highest token heard of
+	done  string // what a completion record is to them
+	again bool   // the last token once more
 }
+
+// What the acquire script is told about completion records.
+const (
+	doneAsk   = "ask"   // answer with one
+	doneAdopt = "adopt" // grant all the same, and answer with it
+	doneNone  = "none"  // the claim has none
+)
+
+// propose sends one token to every node. One that is said again to nodes that did
+// not answer has another full timeout.
+func (a *attempt) propose(p proposal) *tally {
+	l := a.l
+	a.mu.Lock()
+	token := a.highest
+	if !p.again {
+		token = l.propose(l.clocks.nodeNow(), p.seen)
+	}
+	t := &tally{nodes: len(l.nodes), need: l.need, token: token}
+	a.tally, a.told, a.highest = t, false, max(a.highest, token)
+	a.mu.Unlock()
+	args := append(a.names[:len(a.names):len(a.names)], a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL))
+	for _, n := range l.nodes {
+		r := &request{script: acquireSHA, args: args, answer: func(v vote, final bool) {
+			if final {
+				v.token = token
+				a.deliver(v)
+			}
+		}}
+		if p.again {
+			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
+			r.unless = func() bool { return !a.open() }
+		}
+		n.send(r)
+	}
+	return t
+}
+
+func acquireSHA(l *life) string { return l.acquire.sha }
 
 // deliver hands a vote to whom it matters now: the count, or the lease that was
-// won without it.
+// won without it. It runs on the node's sender, before any settlement of this
+// attempt is sent there.
 func (a *attempt) deliver(v vote) {
+	l := a.l
+	v.mute = v.err == nil && !l.clocks.votes(v.node, margin(a.claim.TTL))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if v.reply.code == codeOK || v.err != nil && !leftNothing(v.err) {
-		a.trace[v.node] = true
+	if !v.unsent && !leftNothing(v.err) {
+		a.asked[v.node] = true
 	}
-	if a.lease == nil {
-		a.votes <- v
-	} else if v.err == nil && v.reply.code == codeOK && v.reply.number(0) == a.lease.token {
-		a.lease.confirm(v.node, v.sent)
+	if a.lease != nil {
+		if v.yes(codeOK) && v.reply.number(0) == a.lease.token {
+			a.lease.confirm(v.node, v.sent)
+		}
+		return
+	}
+	a.tally.add(v)
+	if verdict := a.tally.verdict(); verdict != undecided && !a.told {
+		a.told = true
+		a.verdicts <- verdict // has room: the last one was read before this tally began
 	}
 }
 
-// await counts votes until they are decisive. Answers to an earlier proposal are
-// older than what their nodes say next, and are passed over.
-func (a *attempt) await(ctx context.Context, t *tally) (verdict, error) {
-	for {
-		if v := t.verdict(); v != undecided {
-			return v, nil
-		}
-		select {
-		case v := <-a.votes:
-			t.add(v)
-		case <-ctx.Done():
-			return undecided, ended(ctx, "acquire")
-		case <-a.l.open.Done():
-			return undecided, ErrClosed
-		}
+// open reports whether the attempt still wants an answer.
+func (a *attempt) open() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lease == nil && !a.told
+}
+
+// await returns the verdict on the last proposal.
+func (a *attempt) await(ctx context.Context) (verdict, error) {
+	select {
+	case v := <-a.verdicts:
+		return v, nil
+	case <-ctx.Done():
+		return undecided, ended(ctx, "acquire")
+	case <-a.l.open.Done():
+		return undecided, ErrClosed
 	}
 }
 
 // win turns a majority of grants into a lease, if they came in time. One that did
-// not must not stay hooked into the caller's context.
+// not must not stay hooked into the caller's context. When there is a completion
+// record that too few nodes keep, it is completed, and answered.
 func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
+	lease, err := a.seal(ctx, t)
+	if err == nil && a.record.kind == kindDone && !a.claim.again {
+		return nil, a.adopt(lease)
+	}
+	return lease, err
+}
+
+func (a *attempt) seal(ctx context.Context, t *tally) (*Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.votes) > 0 { // came since the verdict; what comes later finds the lease
-		t.add(<-a.votes)
-	}
 	lease := newLease(ctx, a, t)
 	if lease.end() <= a.l.cfg.Clock.Now() {
 		lease.cancel(ErrNoQuorum)
@@ -148,28 +213,12 @@ func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
 	return lease, nil
 }
 
-// keys are those of the acquire and settle scripts.
-func (a *attempt) keys() []string {
-	keys := []string{a.l.markerKey(), a.l.doneKey(cmp.Or(a.claim.Record, a.claim.Keys[0]))}
-	for _, k := range a.claim.Keys {
-		keys = append(keys, a.l.recordKey(k), a.l.waitersKey(k))
-	}
-	return keys
-}
-
-// args are those of the acquire script.
-func (a *attempt) args(token int64) []any {
-	ask := "ask"
-	if a.claim.Record == "" {
-		ask = "none"
-	}
-	return []any{a.nonce, token, micros(a.claim.TTL), ask, a.claim.Waiter, a.visit, micros(a.l.cfg.WaiterTTL)}
-}
-
 func (a *attempt) heldError(t *tally) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	e := &HeldError{Key: a.claim.Keys[0]}
 	for _, v := range t.votes {
-		if v.err != nil || v.reply.code != codeHeld {
+		if !v.said(codeHeld) {
 			continue
 		}
 		if token := v.reply.number(1); token >= e.Token {
@@ -183,18 +232,9 @@ func (a *attempt) heldError(t *tally) error {
 	e.Count, since = t.waited(codeHeld, 3)
 	e.Since = nodeTime(since)
 	if since > 0 {
-		e.Waited = max(0, time.Duration(a.l.nodeNow()-since)*time.Microsecond)
+		e.Waited = max(0, time.Duration(a.l.clocks.nodeNow()-since)*time.Microsecond)
 	}
 	return e
-}
-
-func (a *attempt) doneError(t *tally) error {
-	text, _ := t.record()
-	d, err := parseDone(text)
-	if err != nil {
-		return err
-	}
-	return &DoneError{Key: a.claim.Record, Record: d.record}
 }
 
 // pause waits, or until ctx ends.

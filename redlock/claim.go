@@ -1,8 +1,10 @@
 package redlock
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,21 @@ type Claim struct {
 	// Record is the key whose completion record answers [DoneError] and that
 	// [Lease.Finish] writes: normally Keys[0]. "" means none.
 	Record string
+
+	// MaxHold ends the lease that long after it was acquired, however healthy its
+	// holder: 0 (never) or more.
+	MaxHold time.Duration
+
+	// Stall ends the lease when that long has passed without [Lease.Beat], which
+	// its holder calls as its work makes progress: 0 (no matter), or 10 ms or more.
+	Stall time.Duration
+
+	// Healthy is asked before each extension, about every third of the TTL, and
+	// has as long again to answer. An error, a panic or silence ends the lease. It
+	// must be safe for concurrent use with the holder. nil is always healthy.
+	Healthy func(ctx context.Context) error
+
+	again bool // grant although the record says done: for a void record
 }
 
 // Key is a claim on keys alone: with the default TTL, uncounted, no record.
@@ -67,8 +84,13 @@ func (c Claim) checked(cfg Config) (Claim, error) {
 	if c.Record != "" && !isKey(c.Record) {
 		return c, bad("Claim.Record", c.Record, keyRange)
 	}
-	if c.Wait < 0 {
-		return c, bad("Claim.Wait", c.Wait, "0 or more")
+	for field, d := range map[string]time.Duration{"Claim.Wait": c.Wait, "Claim.MaxHold": c.MaxHold} {
+		if d < 0 {
+			return c, bad(field, d, "0 or more")
+		}
+	}
+	if c.Stall != 0 && c.Stall < 10*time.Millisecond {
+		return c, bad("Claim.Stall", c.Stall, "0, or 10ms or more")
 	}
 	if len(c.Waiter) > 255 {
 		return c, bad("Claim.Waiter", fmt.Sprintf("%d bytes", len(c.Waiter)), "at most 255 bytes")
@@ -89,3 +111,11 @@ func margin(ttl time.Duration) time.Duration { return max(ttl/10, 20*time.Millis
 
 // newNonce is unique among all attempts of all processes. It has no colon.
 func newNonce() string { return rand.Text() }
+
+// jitter is in [0, d) and depends on its seed alone: a nonce, so that rivals
+// differ, and how often it was asked.
+func jitter(seed string, n int, d time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s/%d", seed, n)
+	return time.Duration(h.Sum64() % uint64(max(d, 1)))
+}

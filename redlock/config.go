@@ -12,8 +12,9 @@ import (
 )
 
 // Config is what a [Locker] is made of. Only Nodes must be given. Every process
-// that shares keys must use the same Nodes, Namespace, MaxTTL, Bound and
-// FenceTTL.
+// that shares keys must use the same Namespace, and the same names of nodes,
+// MaxTTL, Bound and FenceTTL: the nodes carry these, and who differs gets a
+// [ConfigError].
 type Config struct {
 	// Nodes are 1, 3, 5 or 7 independent Redis primaries, of 7.0 or later, with
 	// distinct names and addresses. See [URLs].
@@ -52,6 +53,12 @@ type Config struct {
 
 	// NodeTimeout bounds every command to one node: 50 to 200 ms. Default 100 ms.
 	NodeTimeout time.Duration
+
+	// Ungated lets in nodes that cannot tell their run_id: embedded ones, or ones
+	// that forbid the command. Nobody notices when such a node restarts and has
+	// forgotten its locks, so a restart can let two holders in. Nodes that can tell
+	// are gated all the same.
+	Ungated bool
 
 	// Clock is for tests. Default: the machine's, suspend included.
 	Clock Clock

@@ -27,6 +27,10 @@ var (
 	// ErrNested is the answer to an acquire whose context carries a lease on one of
 	// the keys: who waited for it would wait for itself.
 	ErrNested = errors.New("redlock: the caller's own lease holds this key")
+	// ErrConfig says that this process may not use the lock nodes as it is
+	// configured, and that waiting would not help: a [ConfigError] or an
+	// [UngatedError].
+	ErrConfig = errors.New("redlock: refused for the configuration")
 	// ErrClosed says that the [Locker] was closed.
 	ErrClosed = errors.New("redlock: locker closed")
 )
@@ -54,10 +58,14 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 // Answer is what one lock node said.
 type Answer struct {
 	Node string
-	// Code is the first word of the node's script reply, such as "OK", "HELD"
-	// or "LOW"; "" when the node gave none.
+	// Code is the first word of the node's script reply, such as "OK", "HELD",
+	// "LOW" or "QUARANTINED"; "" when the node gave none.
 	Code string
-	Err  error // why there is no Code; nil when there is one
+	Left time.Duration // QUARANTINED only: until the node votes
+	// Clock says that the answer did not count, because the node's clock has
+	// stepped within MaxTTL or is alone with what it shows.
+	Clock bool
+	Err   error // why there is no Code; nil when there is one
 }
 
 func (a Answer) String() string {
@@ -66,6 +74,10 @@ func (a Answer) String() string {
 		return a.Node + ": " + a.Err.Error()
 	case a.Code == "":
 		return a.Node + ": no answer yet"
+	case a.Code == codeQuarantined:
+		return fmt.Sprintf("%s: %s for another %v: it has restarted, or is new, and may have forgotten locks", a.Node, a.Code, a.Left.Round(time.Millisecond))
+	case a.Clock:
+		return a.Node + ": " + a.Code + ", without a vote: its clock stepped or is off"
 	}
 	return a.Node + ": " + a.Code
 }
@@ -74,7 +86,7 @@ func (a Answer) String() string {
 // each of them said, in the order of [Config.Nodes]. It Is [ErrNoQuorum], and no
 // node's error: a node's timeout must not pass for the caller's own.
 type NoQuorumError struct {
-	Op      string // what was tried: "acquire", "record", "check", "release", "finish", "read time"
+	Op      string // what was tried: "acquire", "adopt", "join", "ready", "record", "check", "release", "finish", "read time"
 	Need    int    // the majority
 	Answers []Answer
 }
@@ -104,31 +116,41 @@ func (e *DoneError) Error() string {
 // Is reports whether target is [ErrDone].
 func (e *DoneError) Is(target error) bool { return target == ErrDone }
 
-// Why a lease was lost.
-type Why string
-
-const (
-	LostExpired Why = "expired" // no majority confirmed it in time
-	LostTaken   Why = "taken"   // a majority said that it is released, or another's
-	LostClosed  Why = "closed"  // the Locker was closed
-)
-
-// LostError is the cause with which the context of a lost lease ends. It Is
-// [ErrLost], and [ErrClosed] when Why is [LostClosed].
-type LostError struct {
-	Key   string // the lease's first
-	Token int64
-	Why   Why
+// ConfigError says that a lock node carries another configuration than ours: a
+// grant by one rule would not be safe under the other. It Is [ErrConfig]. See
+// [Reconfigure].
+type ConfigError struct {
+	Node         string
+	Theirs, Ours string // as the node's marker and this process have it
 }
 
-func (e *LostError) Error() string {
-	return fmt.Sprintf("redlock: lease on %q under token %d lost: %s", e.Key, e.Token, e.Why)
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("redlock: node %s: it carries the configuration %q, and this process has %q", e.Node, e.Theirs, e.Ours)
 }
 
-// Is reports whether target is [ErrLost], or [ErrClosed] after Close.
-func (e *LostError) Is(target error) bool {
-	return target == ErrLost || target == ErrClosed && e.Why == LostClosed
+// Is reports whether target is [ErrConfig].
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+
+// UngatedError says that a node does not tell its run_id, so that nobody could
+// notice that it restarted and forgot its locks. [Config.Ungated] lets it in. It Is
+// [ErrConfig].
+type UngatedError struct {
+	Node string
+	Err  error // what it said to INFO server; nil when it left the field out
 }
+
+func (e *UngatedError) Error() string {
+	why := "it has no such field"
+	if e.Err != nil {
+		why = e.Err.Error()
+	}
+	return fmt.Sprintf("redlock: node %s does not tell its run_id in INFO server (%s): its restarts would go unnoticed; permit the command, or set Config.Ungated", e.Node, why)
+}
+
+func (e *UngatedError) Unwrap() error { return e.Err }
+
+// Is reports whether target is [ErrConfig].
+func (e *UngatedError) Is(target error) bool { return target == ErrConfig }
 
 // ended says that ctx ended, as the error that callers look for and the cause
 // that they gave.

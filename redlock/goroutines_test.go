@@ -53,7 +53,7 @@ func TestSubscribersGrowWithNodesAndNotWithWaiters(t *testing.T) {
 		return q != nil && len(q.waiters) == 20
 	})
 	for i, n := range l.nodes {
-		subs, err := n.redis.PubSubNumSub(t.Context(), l.channel(key)).Result()
+		subs, err := n.client().PubSubNumSub(t.Context(), l.channel(key)).Result()
 		if err != nil || subs[l.channel(key)] > 1 {
 			t.Errorf("node %d: %v, %v", i, subs, err)
 		}

@@ -130,7 +130,7 @@ func scriptForgotten(t *testing.T, nodes []Node) {
 	for range 3 {
 		s := take(t, l, Key(key))
 		for _, n := range l.nodes {
-			if err := n.redis.ScriptFlush(t.Context()).Err(); err != nil {
+			if err := n.client().ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,7 +1,7 @@
 package redlock
 
 import (
-	"math/rand/v2"
+	"math"
 	"sync"
 	"time"
 )
@@ -16,9 +16,10 @@ type keeper struct {
 
 	mu     sync.Mutex
 	leases map[*Lease]struct{}
+	tick   time.Duration // that the shortest of the leases needs
 	closed bool
 
-	kick chan struct{} // something changed: look again
+	kick chan struct{} // the tick became shorter, or began
 	done chan struct{}
 	loop sync.WaitGroup
 }
@@ -26,44 +27,50 @@ type keeper struct {
 const longestTick = 50 * time.Millisecond
 
 func newKeeper(clock Clock) *keeper {
-	k := &keeper{clock: clock, leases: map[*Lease]struct{}{}, kick: make(chan struct{}, 1), done: make(chan struct{})}
+	k := &keeper{clock: clock, leases: map[*Lease]struct{}{}, tick: math.MaxInt64, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	k.loop.Go(k.run)
 	return k
 }
 
 func (k *keeper) run() {
+	timer := time.NewTimer(longestTick)
+	defer timer.Stop()
+	var due []*Lease
 	for {
-		leases, tick := k.held()
-		now := k.clock.Now()
-		for _, s := range leases {
-			s.tick(now, tick)
+		var tick time.Duration
+		due, tick = k.look(due[:0])
+		for _, s := range due {
+			s.act(k.clock.Now(), tick)
 		}
-		var next <-chan time.Time // nil, and for ever, when nothing is held
-		timer := time.NewTimer(tick)
-		if len(leases) > 0 {
-			next = timer.C
+		clear(due)
+		next := timer.C
+		if tick == math.MaxInt64 {
+			next = nil // nothing is held
 		}
+		timer.Reset(tick)
 		select {
 		case <-next:
 		case <-k.kick:
 		case <-k.done:
-			timer.Stop()
 			return
 		}
-		timer.Stop()
 	}
 }
 
-// held returns the leases and the tick that the shortest of them needs.
-func (k *keeper) held() ([]*Lease, time.Duration) {
+// look finds the leases for which something is due, and the tick that the
+// shortest of all of them needs.
+func (k *keeper) look(due []*Lease) ([]*Lease, time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	leases, tick := make([]*Lease, 0, len(k.leases)), longestTick
+	now, before := k.clock.Now(), min(k.tick, longestTick)
+	k.tick = math.MaxInt64
 	for s := range k.leases {
-		leases = append(leases, s)
-		tick = min(tick, s.try.claim.TTL/20)
+		k.tick = min(k.tick, longestTick, s.try.claim.TTL/20)
+		if s.due(now, before) {
+			due = append(due, s)
+		}
 	}
-	return leases, tick
+	return due, k.tick
 }
 
 // add reports false when the keeper is closed: nobody would watch the lease.
@@ -74,9 +81,12 @@ func (k *keeper) add(s *Lease) bool {
 		return false
 	}
 	k.leases[s] = struct{}{}
-	select {
-	case k.kick <- struct{}{}:
-	default:
+	if tick := min(longestTick, s.try.claim.TTL/20); tick < k.tick {
+		k.tick = tick
+		select {
+		case k.kick <- struct{}{}:
+		default:
+		}
 	}
 	return true
 }
@@ -94,36 +104,35 @@ func (k *keeper) close() {
 		k.closed = true
 		close(k.done)
 	}
+	var left []*Lease
+	for s := range k.leases {
+		left = append(left, s)
+	}
 	k.mu.Unlock()
 	k.loop.Wait()
-	leases, _ := k.held()
-	for _, s := range leases {
+	for _, s := range left {
 		s.lose(LostClosed)
 	}
 }
 
-// tick cancels while the handler can still be told in time, and extends before
-// that becomes close.
-func (s *Lease) tick(now, tick time.Duration) {
+// due reports whether act has something to do.
+func (s *Lease) due(now, tick time.Duration) bool {
+	return now+tick >= s.end() || now >= time.Duration(s.renew.Load()) || s.overdue(now) != ""
+}
+
+// act cancels while the handler can still be told in time, and extends before that
+// becomes close.
+func (s *Lease) act(now, tick time.Duration) {
 	if now+tick >= s.end() {
 		s.lose(LostExpired)
 		return
 	}
-	s.mu.Lock()
-	due := !s.renewing && !s.settled && s.lost == nil && now >= s.renewAt
-	s.renewing = s.renewing || due
-	s.mu.Unlock()
-	if due && s.l.enter() == nil {
-		s.l.work.Go(func() {
-			defer s.l.leave()
-			s.renew()
-		})
+	if why := s.overdue(now); why != "" {
+		s.lose(why)
+		return
 	}
-}
-
-// renewAfter is a third of the TTL, give or take a tenth of that, so that leases
-// taken together do not renew together for ever.
-func (s *Lease) renewAfter() time.Duration {
-	third := s.try.claim.TTL / 3
-	return third*9/10 + rand.N(third/5)
+	// While a round is under way the next is never due: its end sets the time.
+	if now >= time.Duration(s.renew.Swap(math.MaxInt64)) {
+		s.renewIfHealthy()
+	}
 }

@@ -20,7 +20,7 @@ import (
 func bubble(t *testing.T, n int) ([]*miniredis.Miniredis, *handClock, *Locker) {
 	t.Helper()
 	clock := newHandClock()
-	cfg := Config{TTL: time.Second, Clock: clock}
+	cfg := Config{TTL: time.Second, Clock: clock, Ungated: true}
 	var minis []*miniredis.Miniredis
 	for i := range n {
 		m := miniredis.NewMiniRedis()
@@ -29,7 +29,13 @@ func bubble(t *testing.T, n int) ([]*miniredis.Miniredis, *handClock, *Locker) {
 		t.Cleanup(m.Close)
 		cfg.Nodes = append(cfg.Nodes, Node{Options: &redis.Options{
 			Addr:   string(rune('a' + i)),
-			Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				c, err := m.Dial()
+				if err != nil {
+					return nil, err
+				}
+				return newEager(c), nil
+			},
 		}})
 	}
 	l, err := New(cfg)

@@ -2,8 +2,10 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
@@ -27,12 +29,14 @@ type Lease struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu       sync.Mutex
-	ends     []time.Duration // per node: until when its grant surely lives, less the margin; 0 is none
-	lost     *LostError      // set once
-	settled  bool            // set once: no extension re-arms anything
-	renewAt  time.Duration
-	renewing bool
+	until  atomic.Int64 // end of validity, by the locker's clock; what the keeper looks at
+	renew  atomic.Int64 // when to extend; never while a round is under way
+	beaten atomic.Int64 // when the holder last made progress
+
+	mu      sync.Mutex
+	ends    []time.Duration // per node: until when its grant surely lives, less the margin; 0 is none
+	lost    *LostError      // set once
+	settled bool            // set once: no extension re-arms anything
 
 	settling sync.Mutex // one settlement at a time
 	last     *settlement
@@ -61,7 +65,9 @@ func newLease(ctx context.Context, a *attempt, t *tally) *Lease {
 			first = max(first, v.sent)
 		}
 	}
-	s.renewAt = first + s.renewAfter()
+	s.until.Store(int64(validity(s.ends, a.l.need)))
+	s.renew.Store(int64(first + s.renewAfter(0)))
+	s.beaten.Store(int64(s.acquired))
 	s.outer = ctx
 	ctx = context.WithValue(ctx, leaseKey{}, s)
 	ctx = holdfast.WithTenure(ctx, holdfast.Tenure{Keys: s.Keys(), Token: s.token, Abandoned: s.abandoned})
@@ -116,11 +122,7 @@ func (s *Lease) endOf(sent time.Duration) time.Duration {
 }
 
 // end is the end of validity.
-func (s *Lease) end() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return validity(s.ends, s.l.need)
-}
+func (s *Lease) end() time.Duration { return time.Duration(s.until.Load()) }
 
 // confirm notes that a node granted or extended what was asked for at sent. An
 // answer counts for its own request's time only, however late it comes.
@@ -129,17 +131,18 @@ func (s *Lease) confirm(node int, sent time.Duration) {
 	defer s.mu.Unlock()
 	if s.lost == nil && !s.settled {
 		s.ends[node] = max(s.ends[node], s.endOf(sent))
+		s.until.Store(int64(validity(s.ends, s.l.need)))
 	}
 }
 
 // lose ends the lease for good, once, unless it was settled before.
-func (s *Lease) lose(why Why) {
+func (s *Lease) lose(why Why, causes ...error) {
 	s.mu.Lock()
 	if s.lost != nil || s.settled {
 		s.mu.Unlock()
 		return
 	}
-	s.lost = &LostError{Key: s.try.claim.Keys[0], Token: s.token, Why: why}
+	s.lost = &LostError{Key: s.try.claim.Keys[0], Token: s.token, Why: why, Err: errors.Join(causes...)}
 	s.mu.Unlock()
 	s.cancel(s.lost)
 	s.l.keeper.remove(s)

@@ -2,9 +2,12 @@ package redlock
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfastjobs/holdfast"
 )
@@ -13,13 +16,17 @@ import (
 // concurrent use. Its owner closes it.
 type Locker struct {
 	cfg     Config
+	config  string // what the fleet must agree on, as text
 	nodes   []*node
 	need    int // the majority
-	scripts scripts
-	tokens  tokens
+	clocks  *clocks
 	keeper  *keeper
 	wakes   *wakes
 	signals *signals
+
+	founding sync.Mutex                  // one fresh node at a time
+	propose  func(now, seen int64) int64 // a new token
+	nonce    func() string               // a new nonce
 
 	calls context.Context // what goes on when callers leave; ends last
 	open  context.Context // ends first, with ErrClosed
@@ -45,15 +52,26 @@ func New(cfg Config) (*Locker, error) {
 
 // build makes a Locker of a checked Config.
 func build(cfg Config) (*Locker, error) {
+	wires := make([]wire, len(cfg.Nodes))
+	for i, n := range cfg.Nodes {
+		wires[i] = redisWire{client: redis.NewClient(ownOptions(n.Options, cfg.NodeTimeout))}
+	}
+	return assemble(cfg, wires)
+}
+
+// assemble puts a Locker on wires.
+func assemble(cfg Config, wires []wire) (*Locker, error) {
+	l := &Locker{cfg: cfg, config: configText(cfg), need: len(wires)/2 + 1, nonce: rand.Text}
 	var err error
-	l := &Locker{cfg: cfg, need: len(cfg.Nodes)/2 + 1, scripts: newScripts(cfg.Bound, cfg.FenceTTL)}
 	if l.signals, err = newSignals(cfg); err != nil {
 		return nil, err
 	}
+	l.propose = (&tokens{bound: cfg.Bound}).propose
+	l.clocks = newClocks(cfg.Clock, len(wires), cfg.MaxTTL)
 	l.calls, l.stop = context.WithCancel(context.Background())
 	l.open, l.close = context.WithCancelCause(context.Background())
-	for _, n := range cfg.Nodes {
-		l.nodes = append(l.nodes, newNode(n, cfg))
+	for i, w := range wires {
+		l.nodes = append(l.nodes, newNode(l, i, cfg.Nodes[i].name(), w))
 	}
 	l.keeper = newKeeper(cfg.Clock)
 	l.wakes = newWakes(l)
@@ -94,7 +112,7 @@ func (l *Locker) Close() error {
 	}
 	var errs []error
 	for _, n := range l.nodes {
-		errs = append(errs, n.redis.Close())
+		errs = append(errs, n.close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,9 +1,9 @@
 package redlock
 
 import (
-	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,17 +11,28 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// node is one lock node and our own client to it.
+// node is one lock node as this process knows it: the wire to it, who it is, and
+// the sender that all requests to it go through.
 type node struct {
-	name    string
-	redis   *redis.Client
-	clock   Clock
-	timeout time.Duration
-	ahead   atomic.Pointer[time.Duration] // node time minus local clock, as last seen; nil before
+	l    *Locker
+	at   int // its place in Locker.nodes
+	name string
+	wire wire
+	life atomic.Pointer[life] // as joined last; nil before, and while the node fails
+
+	mu      sync.Mutex
+	queue   []*request // waiting to be sent, in this order
+	waiting []*request // refused or unanswered, to be sent again at their time
+	down    error      // why nothing is sent now; nil while the node answers
+	closed  bool
+	kick    chan struct{} // the queue has something, or closed
+	loop    sync.WaitGroup
 }
 
-func newNode(n Node, cfg Config) *node {
-	return &node{name: n.name(), redis: redis.NewClient(ownOptions(n.Options, cfg.NodeTimeout)), clock: cfg.Clock, timeout: cfg.NodeTimeout}
+func newNode(l *Locker, at int, name string, w wire) *node {
+	n := &node{l: l, at: at, name: name, wire: w, kick: make(chan struct{}, 1)}
+	n.loop.Go(n.serve)
+	return n
 }
 
 // ownOptions keeps where and as whom the user connects. The job's load must not
@@ -34,9 +45,9 @@ func ownOptions(user *redis.Options, timeout time.Duration) *redis.Options {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.Limiter, o.OnConnect, o.ClientSideCacheConfig, o.ClientSideCache, o.AutoPipelineOptions = nil, nil, nil, nil, nil
-	if o.PoolSize == 0 {
-		o.PoolSize = 64 // many short round trips at once; connections open as they are needed
-	}
+	// One for the sender, one to join on, and some for who looks at the node
+	// beside it. The user's own figure is for another load.
+	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 4, 0, 0, 0
 	return &o
 }
 
@@ -56,65 +67,15 @@ func (r reply) number(i int) int64 {
 	return n
 }
 
-// run sends one script to the node and waits for its answer, each command for at
-// most the node's timeout. Never by EVAL: the text goes over once per node life.
-func (n *node) run(ctx context.Context, s script, keys []string, args ...any) (reply, error) {
-	raw, sent, err := n.eval(ctx, s, keys, args)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = n.load(ctx, s); err == nil {
-			raw, sent, err = n.eval(ctx, s, keys, args)
-		}
+// readReply reads what a script returned.
+func readReply(node string, text []string) (reply, error) {
+	if len(text) == 0 {
+		return reply{}, fmt.Errorf("redlock: node %s: empty reply", node)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	r := reply{code: raw[0]}
-	if len(raw) > 1 {
-		r.fields = raw[2:]
-		r.now, _ = strconv.ParseInt(raw[1], 10, 64)
-		n.observe(sent, r.now)
+	r := reply{code: text[0]}
+	if len(text) > 1 {
+		r.fields = text[2:]
+		r.now, _ = strconv.ParseInt(text[1], 10, 64)
 	}
 	return r, nil
-}
-
-func (n *node) eval(ctx context.Context, s script, keys []string, args []any) (raw []string, sent time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
-	sent = n.clock.Now()
-	raw, err = n.redis.EvalSha(ctx, s.sha, keys, args...).StringSlice()
-	if err == nil && len(raw) == 0 {
-		err = fmt.Errorf("redlock: node %s: empty reply", n.name)
-	}
-	return raw, sent, err
-}
-
-func (n *node) load(ctx context.Context, s script) error {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
-	return n.redis.ScriptLoad(ctx, s.text).Err()
-}
-
-func (n *node) get(ctx context.Context, key string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
-	return n.redis.Get(ctx, key).Result()
-}
-
-// readTime asks the node for its clock alone.
-func (n *node) readTime(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
-	sent := n.clock.Now()
-	t, err := n.redis.Time(ctx).Result()
-	if err == nil {
-		n.observe(sent, t.UnixMicro())
-	}
-	return err
-}
-
-// observe notes how far the node's clock is ahead of ours: it read its time
-// somewhere between sent and now, so the middle is off by half a round trip.
-func (n *node) observe(sent time.Duration, nowMicros int64) {
-	ahead := time.Duration(nowMicros)*time.Microsecond - (sent+n.clock.Now())/2
-	n.ahead.Store(&ahead)
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfastjobs/holdfast"
 )
 
@@ -21,33 +19,38 @@ const (
 )
 
 // completion is a completion record as a node keeps it. It is the same text on
-// every node, so that nodes can be compared: the time in it is one reading.
+// every node, so that nodes can be compared: the times in it are one reading.
 type completion struct {
 	kind   string
+	until  int64 // when its retention is over, in milliseconds: who adopts it keeps that
 	record holdfast.Record
 }
 
-// formatDone is "token:kind:at_ms:hash:result". The result comes last and may
+// text is "token:kind:at_ms:until_ms:hash:result". The result comes last and may
 // hold anything.
-func formatDone(kind string, r holdfast.Record) string {
-	return fmt.Sprintf("%d:%s:%d:%s:%s", r.Token, kind, r.At.UnixMilli(), r.Hash, r.Result)
+func (c completion) text() string {
+	r := c.record
+	return fmt.Sprintf("%d:%s:%d:%d:%s:%s", r.Token, c.kind, r.At.UnixMilli(), c.until, r.Hash, r.Result)
 }
 
 func parseDone(text string) (completion, error) {
-	parts := strings.SplitN(text, ":", 5)
-	if len(parts) != 5 {
-		return completion{}, errors.New("redlock: completion record: want token:kind:at_ms:hash:result")
+	parts := strings.SplitN(text, ":", 6)
+	if len(parts) != 6 {
+		return completion{}, errors.New("redlock: completion record: want token:kind:at_ms:until_ms:hash:result")
 	}
-	token, err1 := strconv.ParseInt(parts[0], 10, 64)
-	at, err2 := strconv.ParseInt(parts[2], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return completion{}, fmt.Errorf("redlock: completion record: %w", err)
+	var numbers [3]int64
+	for i, at := range []int{0, 2, 3} {
+		n, err := strconv.ParseInt(parts[at], 10, 64)
+		if err != nil {
+			return completion{}, fmt.Errorf("redlock: completion record: %w", err)
+		}
+		numbers[i] = n
 	}
-	r := holdfast.Record{Token: token, At: time.UnixMilli(at), Hash: parts[3]}
-	if parts[4] != "" {
-		r.Result = []byte(parts[4])
+	r := holdfast.Record{Token: numbers[0], At: time.UnixMilli(numbers[1]), Hash: parts[4]}
+	if parts[5] != "" {
+		r.Result = []byte(parts[5])
 	}
-	return completion{kind: parts[1], record: r}, nil
+	return completion{kind: parts[1], until: numbers[2], record: r}, nil
 }
 
 func checkRecord(c Claim, r holdfast.Record, retention time.Duration) error {
@@ -81,14 +84,7 @@ func (l *Locker) Record(ctx context.Context, key string) (holdfast.Record, bool,
 		return holdfast.Record{}, false, err
 	}
 	defer l.leave()
-	name := l.doneKey(key)
-	answers := l.ask(func(ctx context.Context, n *node) (reply, error) {
-		text, err := n.get(ctx, name)
-		if errors.Is(err, redis.Nil) {
-			return reply{code: codeNone}, nil
-		}
-		return reply{code: codeDone, fields: []string{text}}, err
-	})
+	answers := l.ask("GET", l.doneKey(key))
 	text, committed := "", false
 	err := l.collect(ctx, "record", answers, func(seen []vote, pending int) bool {
 		var keepers int
@@ -100,9 +96,9 @@ func (l *Locker) Record(ctx context.Context, key string) (holdfast.Record, bool,
 	if err != nil || !committed {
 		return holdfast.Record{}, false, err
 	}
-	d, err := parseDone(text)
-	if err != nil || d.kind != kindDone {
+	c, err := parseDone(text)
+	if err != nil || c.kind != kindDone {
 		return holdfast.Record{}, false, err
 	}
-	return d.record, true, nil
+	return c.record, true, nil
 }

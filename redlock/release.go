@@ -1,10 +1,10 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
@@ -40,7 +40,7 @@ func (s *Lease) Release(ctx context.Context) (Outcome, error) {
 	if s.last == nil {
 		s.last = &settlement{mode: modeRelease}
 	}
-	said := s.try.settle(*s.last)
+	said := s.conclude()
 	if late {
 		s.last.outcome = Expired
 		return Expired, nil
@@ -64,6 +64,10 @@ func (s *Lease) Release(ctx context.Context) (Outcome, error) {
 // stopped by ctx and may be said twice; after [ErrUnknown] it asks again, with
 // the first call's record.
 func (s *Lease) Finish(ctx context.Context, r holdfast.Record, retention time.Duration) error {
+	return s.finish(ctx, kindDone, r, retention)
+}
+
+func (s *Lease) finish(ctx context.Context, kind string, r holdfast.Record, retention time.Duration) error {
 	if err := checkRecord(s.try.claim, r, retention); err != nil {
 		return err
 	}
@@ -75,11 +79,11 @@ func (s *Lease) Finish(ctx context.Context, r holdfast.Record, retention time.Du
 	defer s.settling.Unlock()
 	switch {
 	case s.last == nil:
-		r.Token, r.At = s.token, time.UnixMicro(s.l.nodeNow())
-		if retention == 0 {
-			retention = s.l.cfg.Retention
-		}
-		s.last = &settlement{mode: modeFinish, done: formatDone(kindDone, r), retention: retention}
+		now := time.UnixMicro(s.l.clocks.nodeNow())
+		r.Token, r.At = s.token, now
+		retention = cmp.Or(retention, s.l.cfg.Retention)
+		c := completion{kind: kind, record: r, until: now.Add(retention).UnixMilli()}
+		s.last = &settlement{mode: modeFinish, done: c.text(), retention: retention}
 	case s.last.mode != modeFinish:
 		return fmt.Errorf("redlock: finish %q: released before: %w", s.try.claim.Record, ErrStale)
 	case !errors.Is(s.last.err, ErrUnknown):
@@ -87,10 +91,13 @@ func (s *Lease) Finish(ctx context.Context, r holdfast.Record, retention time.Du
 	}
 	s.settle()
 	end := s.l.signals.releasing(ctx, s)
-	s.last.outcome, s.last.err = s.l.finished(s.try.settle(*s.last), s.try.claim.Record)
+	s.last.outcome, s.last.err = s.l.finished(s.conclude(), s.try.claim.Record)
 	end(s.last.outcome)
 	return s.last.err
 }
+
+// conclude tells the nodes how the tenure ended.
+func (s *Lease) conclude() *saying { return s.try.settle(*s.last) }
 
 // settle ends the holder's side, before the nodes are told: nothing of it may go
 // on when the next holder begins. It reports whether validity was over.
@@ -112,49 +119,37 @@ func (s *Lease) settle() (late bool) {
 }
 
 // released counts until the outcome is certain, or every node has spoken once.
-func (l *Locker) released(said <-chan settled) (Outcome, error) {
-	votes := make([]vote, 0, len(l.nodes))
-	for range l.nodes {
-		votes = append(votes, nextFirst(said, votes))
+func (l *Locker) released(said *saying) (Outcome, error) {
+	for {
+		votes := said.votes(false)
 		switch {
 		case count(votes, codeOK) >= l.need:
 			return Released, nil
 		case count(votes, codeNone)+count(votes, codeStale) > len(l.nodes)-l.need:
 			return Expired, nil
+		case len(votes) < len(l.nodes):
+			<-said.news
+			continue
+		case len(l.nodes)-countFailed(votes) >= l.need:
+			return Released, nil // some had missed our grant; on a majority nothing of ours is left
 		}
-	}
-	if len(l.nodes)-countFailed(votes) >= l.need {
-		return Released, nil // some had missed our grant; on a majority nothing of ours is left
-	}
-	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", votes))
-}
-
-// nextFirst returns the next vote of a node that is not among seen.
-func nextFirst(said <-chan settled, seen []vote) vote {
-	for {
-		v := <-said
-		if !slices.ContainsFunc(seen, func(s vote) bool { return s.node == v.node }) {
-			return v.vote
-		}
+		return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", votes))
 	}
 }
 
 // finished counts until the record is committed or refused for good, or no node
 // has more to say.
-func (l *Locker) finished(said <-chan settled, key string) (Outcome, error) {
-	var votes []vote
-	for len(votes) < len(l.nodes) {
-		v := <-said
-		if !v.final {
-			continue
-		}
-		votes = append(votes, v.vote)
+func (l *Locker) finished(said *saying, key string) (Outcome, error) {
+	for {
+		votes := said.votes(true)
 		switch {
 		case count(votes, codeOK) >= l.need:
 			return Released, nil
 		case count(votes, codeStale) > len(l.nodes)-l.need:
 			return Expired, fmt.Errorf("redlock: finish %q: %w", key, ErrStale)
+		case len(votes) == len(l.nodes):
+			return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("finish", votes))
 		}
+		<-said.news
 	}
-	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("finish", votes))
 }

@@ -113,7 +113,8 @@ func releaseAfterExpiry(t *testing.T, nodes []Node) {
 	if lost, ok := errors.AsType[*LostError](context.Cause(s.Context())); !ok || lost.Why != LostExpired || !errors.Is(lost, ErrLost) {
 		t.Fatal(context.Cause(s.Context()))
 	}
-	// Control: in time, it is released.
+	// Control: in time, it is released. For this process all nodes have stepped.
+	l = newLocker(t, nodes)
 	free(t, l, key)
 	release(t, take(t, l, Key(key)), Released)
 }
@@ -155,12 +156,12 @@ func releaseSaidAgain(t *testing.T, nodes []Node) {
 func extensionAfterRelease(t *testing.T, nodes []Node) {
 	l, key := newLocker(t, nodes), newKey(t)
 	s := take(t, l, Key(key))
-	if err := s.round(t.Context()); err != nil {
-		t.Fatal("control:", err)
+	if why, err := extended(s); why != "" || err != nil {
+		t.Fatal("control:", why, err)
 	}
 	release(t, s, Released)
-	if err := s.round(t.Context()); !errors.Is(err, errNotOurs) {
-		t.Fatal(err)
+	if why, err := extended(s); why != LostReleased || err != nil {
+		t.Fatal(why, err)
 	}
 	take(t, l, Key(key))
 }
@@ -174,7 +175,7 @@ func extensionAfterExpiry(t *testing.T, nodes []Node) {
 	if err := s.Check(t.Context()); !errors.Is(err, ErrLost) {
 		t.Fatal(err)
 	}
-	if err := s.round(t.Context()); err == nil {
+	if why, err := extended(s); why == "" && err == nil {
 		t.Fatal("extended after another's tenure")
 	}
 	take(t, l, Key(key))

@@ -13,9 +13,7 @@ import (
 
 // everywhere waits until the nodes that were not needed have answered, too.
 func everywhere(s *Lease) *Lease {
-	for i := range s.try.inflight {
-		s.try.inflight[i].Wait()
-	}
+	calm(s.l)
 	return s
 }
 
@@ -25,7 +23,7 @@ func counted(tb testing.TB, l *Locker, want int, keys ...string) {
 	eventually(tb, "counted everywhere", func() bool {
 		for _, n := range l.nodes {
 			has := func(key string) bool {
-				return strings.HasPrefix(n.redis.HGet(tb.Context(), l.waitersKey(key), "w1").Val(), strconv.Itoa(want)+":")
+				return strings.HasPrefix(n.client().HGet(tb.Context(), l.waitersKey(key), "w1").Val(), strconv.Itoa(want)+":")
 			}
 			if !slices.ContainsFunc(keys, has) {
 				return false
@@ -84,7 +82,7 @@ func contentionIsCounted(t *testing.T, nodes []Node) {
 		release(t, await(t, l, claim), Released)
 		left := 0
 		for _, n := range l.nodes {
-			left += len(n.redis.HKeys(t.Context(), l.waitersKey(a)).Val()) + len(n.redis.HGet(t.Context(), l.waitersKey(b), "w1").Val())
+			left += len(n.client().HKeys(t.Context(), l.waitersKey(a)).Val()) + len(n.client().HGet(t.Context(), l.waitersKey(b), "w1").Val())
 		}
 		return left == 0
 	})

@@ -43,13 +43,13 @@ func TestAUserWithoutChannelsFinishesAndFreesAllKeys(t *testing.T) {
 	nodes := realNodes(t, 3)
 	admin := newLocker(t, nodes)
 	for i, n := range admin.nodes {
-		if err := n.redis.Do(t.Context(), "ACL", "SETUSER", "deaf", "on", ">pw", "~holdfast:*", "resetchannels", "+@all").Err(); err != nil {
+		if err := n.client().Do(t.Context(), "ACL", "SETUSER", "deaf", "on", ">pw", "~holdfast:*", "resetchannels", "+@all").Err(); err != nil {
 			t.Fatal(err)
 		}
 		nodes[i].Options.Username, nodes[i].Options.Password = "deaf", "pw"
 	}
 	l, a, b := newLocker(t, nodes, func(c *Config) { c.TTL = c.MaxTTL }), newKey(t), newKey(t)
-	if err := l.nodes[0].redis.Publish(t.Context(), l.channel(a), "1").Err(); !redis.HasErrorPrefix(err, "NOPERM") {
+	if err := l.nodes[0].client().Publish(t.Context(), l.channel(a), "1").Err(); !redis.HasErrorPrefix(err, "NOPERM") {
 		t.Fatal("control: it may publish:", err)
 	}
 	s, start := take(t, l, Claim{Keys: []string{a, b}, Record: a}), time.Now()

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Modes of the settle script.
@@ -24,31 +22,20 @@ type settlement struct {
 	err       error
 }
 
-// settled is what one node said to a settlement. A node that fails speaks twice:
-// once at its first failure, and in the end.
-type settled struct {
-	vote
-	final bool
-}
-
 // abandon undoes what a failed attempt may have left on the nodes, and does not
-// wait for it. A node that refused all it was asked has nothing of ours and is
-// left alone.
+// wait for it. Each node's sender tells it, again and again until it answers or
+// the TTL has passed: by then a grant has run out on its own. It is queued behind
+// the attempt's acquires, and dropped if none of them was sent.
 func (a *attempt) abandon() {
 	for i := range a.l.nodes {
-		a.l.work.Go(func() {
-			a.inflight[i].Wait()
-			if a.touched(i) {
-				a.settleOn(i, settlement{mode: modeAbandon}, func(settled) {})
-			}
-		})
+		a.settleOn(i, settlement{mode: modeAbandon}, func() bool { return !a.touched(i) }, func(vote, bool) {})
 	}
 }
 
 func (a *attempt) touched(i int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.trace[i]
+	return a.asked[i]
 }
 
 // leftNothing says that a failed acquire wrote nothing: it was never sent, or
@@ -57,42 +44,38 @@ func leftNothing(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
 	}
-	_, refused := errors.AsType[redis.Error](err)
-	return refused
+	return err != nil && answered(err)
 }
 
-// settle tells all nodes. There is room for all they say.
-func (a *attempt) settle(s settlement) <-chan settled {
-	said := make(chan settled, 2*len(a.l.nodes))
+// settle tells all nodes.
+func (a *attempt) settle(s settlement) *saying {
+	said := newSaying(len(a.l.nodes))
 	for i := range a.l.nodes {
-		a.l.work.Go(func() {
-			a.inflight[i].Wait() // never overtake a late acquire of ours
-			a.settleOn(i, s, func(v settled) { said <- v })
-		})
+		a.settleOn(i, s, nil, said.add)
 	}
 	return said
 }
 
-// settleOn tells one node, again and again until it answers or the TTL has
-// passed: by then the grant has run out on its own.
-func (a *attempt) settleOn(i int, s settlement, said func(settled)) {
-	l, n := a.l, a.l.nodes[i]
-	keys := a.keys()
-	args := []any{a.nonce, a.highest, s.mode, s.done, millis(s.retention), a.claim.Waiter}
+func settleSHA(l *life) string { return l.settle.sha }
+
+func (a *attempt) settleOn(i int, s settlement, unless func() bool, said func(vote, bool)) {
+	l := a.l
+	a.mu.Lock()
+	highest := a.highest
+	a.mu.Unlock()
+	args := append(a.names[:len(a.names):len(a.names)], a.nonce, highest, s.mode, s.done, millis(s.retention), a.claim.Waiter)
 	for _, k := range a.claim.Keys {
 		args = append(args, l.channel(k))
 	}
-	until := l.cfg.Clock.Now() + a.claim.TTL
-	for try := 1; ; try++ {
-		v := vote{node: i, sent: l.cfg.Clock.Now()}
-		v.reply, v.err = n.run(l.calls, l.scripts.settle, keys, args...)
-		final := v.err == nil || l.cfg.Clock.Now() >= until
-		if final || try == 1 {
-			said(settled{vote: v, final: final})
-		}
-		if final {
-			return
-		}
-		pause(l.calls, min(a.claim.TTL/4, max(0, until-l.cfg.Clock.Now())))
-	}
+	l.work.Add(1) // under the caller's own count, so never from zero while Close waits
+	l.nodes[i].send(&request{
+		script: settleSHA, args: args, bytes: len(s.done), unless: unless,
+		until: l.cfg.Clock.Now() + a.claim.TTL, pause: a.claim.TTL / 4,
+		answer: func(v vote, final bool) {
+			said(v, final)
+			if final {
+				l.work.Done()
+			}
+		},
+	})
 }

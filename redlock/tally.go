@@ -6,8 +6,8 @@ import (
 )
 
 // tally counts the votes of one proposal. A verdict is final, no answer that is
-// still to come could change it; but again, which says that waiting for this
-// token is over.
+// still to come could change it; but again and adopt, which say that waiting for
+// this token is over.
 type tally struct {
 	nodes, need int
 	token       int64
@@ -20,33 +20,46 @@ const (
 	undecided verdict = iota
 	won               // a majority granted this token
 	again             // this token cannot win, another might
+	adopt             // a completion record is in the way that too few nodes keep
 	held              // a majority would grant, but for another holder
 	done              // a majority keeps the same completion record
 	noQuorum          // too few nodes have a vote
 )
 
 // add counts a vote. One on an earlier proposal says less than what its node
-// answers next, and is passed over.
+// answers next, and is passed over; so is a second one from a node that was asked
+// twice, unless the first was no answer.
 func (t *tally) add(v vote) {
-	if v.token == t.token {
-		t.votes = append(t.votes, v)
+	if v.token != t.token {
+		return
 	}
+	for i, o := range t.votes {
+		if o.node == v.node {
+			if o.err != nil {
+				t.votes[i] = v
+			}
+			return
+		}
+	}
+	t.votes = append(t.votes, v)
 }
 
 func (t *tally) granted(v vote) bool {
-	return v.err == nil && v.reply.code == codeOK && v.reply.number(0) == t.token
+	return v.yes(codeOK) && v.reply.number(0) == t.token
 }
 
 func (t *tally) verdict() verdict {
 	pending := t.nodes - len(t.votes)
-	var ok, retry, others int
+	var ok, retry, others, records int
 	for _, v := range t.votes {
 		switch {
 		case t.granted(v):
 			ok++
-		case v.err != nil:
+		case v.err != nil, v.mute:
 		case v.reply.code == codeHeld:
 			others++
+		case v.reply.code == codeDone:
+			records++
 		case v.reply.code == codeLow, v.reply.code == codeFuture, v.reply.code == codeOK:
 			retry++ // OK for a higher proposal of the same attempt is not a vote for this one
 		}
@@ -61,21 +74,56 @@ func (t *tally) verdict() verdict {
 		return undecided // it may still win
 	case dones > 0 && dones+pending >= t.need:
 		return undecided // it may prove done
+	case records > 0 && ok+retry+records+pending >= t.need:
+		return adopt
 	case ok+retry+pending >= t.need:
 		return again
-	case ok+retry+others >= t.need:
+	case ok+retry+records+others >= t.need:
 		return held
-	case ok+retry+others+pending >= t.need:
+	case ok+retry+records+others+pending >= t.need:
 		return undecided // it may prove held
 	}
 	return noQuorum
 }
 
+// silent reports whether nodes that were asked and gave no answer could make the
+// difference.
+func (t *tally) silent() bool {
+	ok, silent := 0, 0
+	for _, v := range t.votes {
+		switch {
+		case t.granted(v):
+			ok++
+		case v.err != nil && !v.unsent && !answered(v.err):
+			silent++
+		}
+	}
+	return silent > 0 && ok+silent >= t.need
+}
+
+// records are the completion records that answers showed: those of nodes that do
+// not grant for it, and those that came with grants.
+func (t *tally) records() (texts []string) {
+	for _, v := range t.votes {
+		at := 0
+		switch {
+		case v.said(codeDone):
+		case v.said(codeOK):
+			at = 3
+		default:
+			continue
+		}
+		if len(v.reply.fields) > at && v.reply.fields[at] != "" {
+			texts = append(texts, v.reply.fields[at])
+		}
+	}
+	return texts
+}
+
 // record is the completion record that most nodes keep, and how many do. A node
 // that answers DONE does not grant, and does not say that the job is done
 // unless a majority says the same: so a committed record that one node forgot
-// still stops a second run, and one that was never committed stops nobody for
-// as long as a majority without it answers.
+// still stops a second run. One that fewer keep is adopted first.
 func (t *tally) record() (string, int) {
 	var best string
 	times := map[string]int{}
@@ -91,10 +139,11 @@ func (t *tally) record() (string, int) {
 	return best, times[best]
 }
 
-// seen is the highest token that the nodes spoke of.
+// seen is the highest token that the nodes spoke of. One whose clock is off raises
+// nothing: it must not stop a key.
 func (t *tally) seen() (high int64) {
 	for _, v := range t.votes {
-		if c := v.reply.code; v.err == nil && (c == codeLow || c == codeHeld || c == codeOK) {
+		if c := v.reply.code; v.err == nil && !v.mute && (c == codeLow || c == codeHeld || c == codeOK) {
 			at := 0
 			if c == codeHeld {
 				at = 1

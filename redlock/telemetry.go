@@ -128,10 +128,10 @@ func (s *signals) lost(lease *Lease) {
 	s.held(lease, "lost")
 }
 
-func (s *signals) renewed(lease *Lease, err error) {
+func (s *signals) renewed(lease *Lease, lost Why, err error) {
 	outcome := "acquired"
 	switch {
-	case errors.Is(err, errNotOurs):
+	case lost != "":
 		outcome = "lost"
 	case err != nil:
 		outcome = "no_quorum"

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -10,6 +9,8 @@ import (
 // tokens proposes them: microseconds of the nodes' time, even, never the same
 // twice. The local wall clock plays no part.
 type tokens struct {
+	bound time.Duration
+
 	mu   sync.Mutex
 	last int64
 }
@@ -19,10 +20,10 @@ type tokens struct {
 // refuse it: one fast clock must not stop a key. If it is our own last token
 // that is ignored (the nodes' clocks came back by more than bound), an old token
 // may come again; the nonce of its attempt does not.
-func (t *tokens) propose(now, seen int64, bound time.Duration) int64 {
+func (t *tokens) propose(now, seen int64) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	most := now + bound.Microseconds()
+	most := now + t.bound.Microseconds()
 	next := now
 	for _, term := range []int64{seen, t.last} {
 		if term <= most {
@@ -34,38 +35,13 @@ func (t *tokens) propose(now, seen int64, bound time.Duration) int64 {
 	return next
 }
 
-// nodeNow is the nodes' time in microseconds: our clock plus the median of how
-// far theirs are ahead. It is 0 before any node told.
-func (l *Locker) nodeNow() int64 {
-	var ahead []time.Duration
-	for _, n := range l.nodes {
-		if a := n.ahead.Load(); a != nil {
-			ahead = append(ahead, *a)
-		}
-	}
-	if len(ahead) == 0 {
-		return 0
-	}
-	slices.Sort(ahead)
-	return (l.cfg.Clock.Now() + ahead[len(ahead)/2]).Microseconds()
-}
-
 // readClocks makes sure that a majority of the nodes' clocks is known, before the
-// first proposal.
+// first proposal. Joining a node reads its clock, so it is seldom needed.
 func (l *Locker) readClocks(ctx context.Context) error {
-	known := 0
-	for _, n := range l.nodes {
-		if n.ahead.Load() != nil {
-			known++
-		}
-	}
-	if known >= l.need {
+	if l.clocks.heard() >= l.need {
 		return nil
 	}
-	answers := l.ask(func(ctx context.Context, n *node) (reply, error) {
-		return reply{code: codeOK}, n.readTime(ctx)
-	})
-	return l.collect(ctx, "read time", answers, func(seen []vote, pending int) bool {
+	return l.collect(ctx, "read time", l.ask("TIME"), func(seen []vote, _ int) bool {
 		return count(seen, codeOK) >= l.need
 	})
 }

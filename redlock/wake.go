@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // wakes hears of releases and wakes who waits for the keys: one subscriber per
@@ -148,7 +146,7 @@ func (w *wakes) sync() {
 func (w *wakes) listen(i int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	sub := w.l.nodes[i].redis.Subscribe(ctx)
+	sub := w.l.nodes[i].wire.subscribe(ctx)
 	messages := sub.Channel()
 	have := map[string]bool{}
 	for {
@@ -169,7 +167,7 @@ func (w *wakes) listen(i int) {
 }
 
 // follow makes have, and the subscription, what is wanted now.
-func (w *wakes) follow(ctx context.Context, sub *redis.PubSub, have map[string]bool) {
+func (w *wakes) follow(ctx context.Context, sub subscription, have map[string]bool) {
 	var add, drop []string
 	w.mu.Lock()
 	for ch := range w.queues {

@@ -1,0 +1,78 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Ready returns nil as soon as a majority of the nodes has joined, under this
+// configuration, and votes. A node that has restarted, or is new, does not vote
+// until every lock that it may have forgotten has run out: MaxTTL, which is how
+// long the first start of fresh nodes takes. What it waits for is logged once, and
+// told by its error when ctx ends, which then Is ctx's own and [ErrNoQuorum].
+//
+// It returns at once when a wait could not help: with a [ConfigError], or with
+// [ErrClosed]. Nobody needs to call it; an acquire before its time fails with the
+// same answers.
+func (l *Locker) Ready(ctx context.Context) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.leave()
+	for try := 0; ; try++ {
+		votes, err := l.standings(ctx)
+		if err != nil {
+			return err
+		}
+		if count(votes, codeOK) >= l.need {
+			return nil
+		}
+		why := l.nobody("ready", votes)
+		if errors.Is(why, ErrConfig) {
+			return why
+		}
+		if try == 0 {
+			l.cfg.Logger.InfoContext(ctx, "waiting for lock nodes", "why", why)
+		}
+		pause(ctx, soonest(votes))
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ended(ctx, "ready"), why)
+		}
+		if l.open.Err() != nil {
+			return ErrClosed
+		}
+	}
+}
+
+// standings asks every node for its time, which makes those that have not joined
+// join, and says whether it votes: OK or QUARANTINED.
+func (l *Locker) standings(ctx context.Context) ([]vote, error) {
+	votes := make([]vote, 0, len(l.nodes))
+	answers := l.ask("TIME")
+	for range l.nodes {
+		select {
+		case v := <-answers:
+			if life := l.nodes[v.node].life.Load(); v.err == nil && life != nil && v.reply.now < life.ready {
+				v.reply = reply{code: codeQuarantined, now: v.reply.now, fields: []string{number(life.ready)}}
+			}
+			v.mute = v.err == nil && !l.clocks.votes(v.node, margin(l.cfg.TTL))
+			votes = append(votes, v)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ended(ctx, "ready"), l.noQuorum("ready", votes))
+		}
+	}
+	return votes, nil
+}
+
+// soonest is until the next of the quarantined nodes votes; a second when none is.
+func soonest(votes []vote) time.Duration {
+	left := time.Second
+	for _, v := range votes {
+		if v.said(codeQuarantined) {
+			left = min(left, time.Duration(v.reply.number(0)-v.reply.now)*time.Microsecond)
+		}
+	}
+	return max(left, 10*time.Millisecond)
+}
