@@ -27,11 +27,11 @@ type offset struct {
 	heard     bool
 	low, high time.Duration
 	at        time.Duration
-	steps     []step // within the memory
+	steps     []jump // within the memory
 }
 
-// step is a jump of a node's clock.
-type step struct{ at, by time.Duration }
+// jump is a step of a node's clock.
+type jump struct{ at, by time.Duration }
 
 // drift is how far two clocks that do not step run apart in d: 100 ppm.
 func drift(d time.Duration) time.Duration { return d / 10_000 }
@@ -69,7 +69,7 @@ func (c *clocks) observe(node int, sent, received time.Duration, micros int64) {
 		case gap <= 0:
 			next.low, next.high = max(next.low, low), min(next.high, high)
 		case gap > leastStep:
-			next.steps = append(next.steps, step{at: received, by: gap})
+			next.steps = append(next.steps, jump{at: received, by: gap})
 		}
 	}
 	known[node] = next

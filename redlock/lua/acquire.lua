@@ -1,6 +1,6 @@
 -- One vote of one node on one token for all keys of a claim: every key is looked at before any is written.
--- The client fills in what stands between two @ when it joins a node, so a text and its SHA belong to one life of one node.
--- All are in microseconds but @FENCETTL_MS@: PX takes whole milliseconds.
+-- The client fills in the marker and the times when it joins a node, so a text and its SHA belong to one life of one node.
+-- Times are in microseconds, but in whole milliseconds for PX, which takes no other.
 --
 -- KEYS: 1 marker  2 done  then, key by key: record, waiters
 -- ARGV: 1 nonce (no colon)  2 T  3 ttl_us  4 done: ask (answer DONE), adopt (grant, and answer with it), none (no completion record)

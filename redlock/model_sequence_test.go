@@ -1,0 +1,153 @@
+package redlock
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// sequence is a random history of one node, made up while the model lives
+// through it: what comes next is chosen near what the model knows.
+type sequence struct {
+	choices
+	model     *modelNode
+	prefix    string // of all its keys and channels
+	clockKey  string // where the scripts of this test read the time
+	now       int64
+	lives     []life
+	texts     map[string]bool // that were loaded
+	steps     []step
+	published []string
+}
+
+// step is one command, when it comes, and what the model says to it.
+type step struct {
+	now  int64
+	cmd  []any
+	said answer
+	kept map[string]modelEntry // afterwards; nil of a step that sets the stage
+}
+
+const (
+	sequenceKeys  = 3
+	sequenceStart = int64(1_700_000_000_000_000)
+)
+
+// sequenceConfigs differ in names and times.
+var sequenceConfigs = []Config{
+	{Nodes: []Node{{Name: "a:1"}, {Name: "b:2"}}, MaxTTL: 10 * time.Second, Bound: 5 * time.Second, FenceTTL: time.Minute},
+	{Nodes: []Node{{Name: "c"}}, MaxTTL: 7 * time.Second, Bound: 3 * time.Second, FenceTTL: 3*time.Minute + time.Microsecond},
+}
+
+func newSequence(prefix, clockKey string, data []byte) *sequence {
+	s := &sequence{choices: choices{data}, prefix: prefix, clockKey: clockKey, now: sequenceStart, texts: map[string]bool{}}
+	s.model = newModelNode("model", func() int64 { return s.now })
+	s.model.ageless = true
+	s.model.publish = func(channel, message string) { s.published = append(s.published, channel+" "+message) }
+	s.join(0, "run1", "found")
+	s.now += 10e6
+	for s.more() {
+		s.step()
+	}
+	return s
+}
+
+func (s *sequence) step() {
+	switch s.below(16) {
+	case 0, 1, 2, 3:
+		s.acquire()
+	case 4, 5, 6:
+		s.extend()
+	case 7, 8, 9, 10:
+		s.settle()
+	case 11:
+		s.join(s.below(2), oneOf(&s.choices, "run1", "run2", ungated), oneOf(&s.choices, "look", "found", "drain", "replace"))
+	case 12:
+		s.plant()
+	case 13:
+		s.forget()
+	default:
+		s.travel()
+	}
+}
+
+// say puts a command to the model.
+func (s *sequence) say(cmd ...any) answer {
+	a := s.model.pipeline([][]any{cmd})[0]
+	s.steps = append(s.steps, step{now: s.now, cmd: cmd, said: a, kept: cloneEntries(s.model.keys)})
+	return a
+}
+
+func cloneEntries(m map[string]modelEntry) map[string]modelEntry {
+	c := make(map[string]modelEntry, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+func (s *sequence) key(kind string, i int) string { return fmt.Sprintf("%s%s%d", s.prefix, kind, i) }
+func (s *sequence) markerKey() string             { return s.prefix + "marker" }
+func (s *sequence) doneKey() string               { return s.prefix + "done" }
+
+// keys are all that a node may hold of this sequence.
+func (s *sequence) keys() []string {
+	all := []string{s.markerKey(), s.doneKey()}
+	for i := range sequenceKeys {
+		all = append(all, s.key("record", i), s.key("waiters", i))
+	}
+	return all
+}
+
+// claimed are one to three keys, in any order.
+func (s *sequence) claimed() []int {
+	first, n := s.below(sequenceKeys), oneOf(&s.choices, 1, 1, 2, 3)
+	claimed := make([]int, n)
+	for i := range claimed {
+		claimed[i] = (first + i) % sequenceKeys
+	}
+	return claimed
+}
+
+// token is near what decides about tokens.
+func (s *sequence) token() int64 {
+	l := s.life()
+	marked := modelLifeOf(l.marker)
+	numbers := []int64{s.now, s.now + marked.bound, marked.boot + marked.bound, s.now - marked.fenceTTL + marked.bound}
+	for i := range sequenceKeys {
+		r := s.model.record(s.key("record", i))
+		numbers = append(numbers, r.grant.token, r.grant.token, r.floor, r.prev.token)
+	}
+	return max(1, near(&s.choices, numbers...))
+}
+
+// life is mostly the last that was joined.
+func (s *sequence) life() life {
+	back := oneOf(&s.choices, 0, 0, 0, 0, 0, 0, 0, 1)
+	return s.lives[max(0, len(s.lives)-1-back)]
+}
+
+func (s *sequence) nonce() string { return oneOf(&s.choices, "me", "you", "they") }
+
+// join asks under one of the configs, and loads the scripts of what it joined.
+func (s *sequence) join(config int, run, mode string) {
+	cfg := sequenceConfigs[config]
+	a := s.say("EVAL", onTestClock(joinText, s.clockKey).text, 1, s.markerKey(), run, configText(cfg), mode)
+	if a.text[0] != codeJoined {
+		return
+	}
+	l, err := newLife(a.text[2], cfg)
+	if err != nil {
+		panic(err)
+	}
+	for _, script := range []*script{&l.acquire, &l.extend, &l.settle} {
+		*script = onTestClock(script.text, s.clockKey)
+		if !s.texts[script.text] {
+			s.texts[script.text] = true
+			s.say("SCRIPT", "LOAD", script.text)
+		}
+	}
+	if !slices.ContainsFunc(s.lives, func(known life) bool { return known.marker == l.marker }) {
+		s.lives = append(s.lives, l)
+	}
+}

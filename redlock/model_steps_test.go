@@ -1,0 +1,88 @@
+package redlock
+
+import "fmt"
+
+func (s *sequence) acquire() {
+	cmd := []any{"EVALSHA", s.life().acquire.sha, 0, s.markerKey(), s.doneKey()}
+	for _, i := range s.claimed() {
+		cmd = append(cmd, s.key("record", i), s.key("waiters", i))
+	}
+	cmd[2] = len(cmd) - 3
+	cmd = append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), oneOf(&s.choices, "ask", "adopt", "none"))
+	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), oneOf(&s.choices, "300000000", "600000001"))...)
+}
+
+func (s *sequence) extend() {
+	cmd := []any{"EVALSHA", s.life().extend.sha, 0, s.markerKey()}
+	for _, i := range s.claimed() {
+		cmd = append(cmd, s.key("record", i))
+	}
+	cmd[2] = len(cmd) - 3
+	notAfter := oneOf(&s.choices, 0, s.now-1, s.now, s.now+1, s.now+1e6, s.now+1e6)
+	s.say(append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), notAfter)...)
+}
+
+func (s *sequence) settle() {
+	cmd, claimed, token := []any{"EVALSHA", s.life().settle.sha, 0, s.markerKey(), s.doneKey()}, s.claimed(), s.token()
+	for _, i := range claimed {
+		cmd = append(cmd, s.key("record", i), s.key("waiters", i))
+	}
+	cmd[2] = len(cmd) - 3
+	mode, kind := oneOf(&s.choices, modeAbandon, modeRelease, modeFinish), oneOf(&s.choices, kindDone, kindDone, kindVoid)
+	cmd = append(cmd, s.nonce(), token, mode, fmt.Sprintf("%d:%s:1:h:a result: %d", token, kind, len(s.steps)), 3600000, oneOf(&s.choices, "", "w", "x"))
+	for _, i := range claimed {
+		cmd = append(cmd, s.key("free", i))
+	}
+	s.say(cmd...)
+}
+
+// plant puts there what another client, or a restored dump, may have written.
+func (s *sequence) plant() {
+	key, text, ttl := s.key("record", s.below(sequenceKeys)), "", int64(120000)
+	switch s.below(5) {
+	case 0:
+		key, text, ttl = s.markerKey(), fmt.Sprintf("%s:%d:%s", oneOf(&s.choices, "run1", "run2"), near(&s.choices, s.now, s.now+1e9), oneOf(&s.choices, configText(sequenceConfigs[0]), "else")), 0
+	case 1:
+		key, text = s.doneKey(), fmt.Sprintf("%d:%s:1:h:", s.token(), oneOf(&s.choices, kindDone, kindVoid, kindDone))
+	default:
+		r := modelRecord{grant: s.grant(), deadline: near(&s.choices, 0, s.now, s.now+1e6), prev: s.grant()}
+		r.floor = max(r.grant.token, s.token())
+		text = r.text()
+	}
+	s.model.plant(key, text, ttl)
+	cmd := []any{"SET", key, text}
+	if ttl > 0 {
+		cmd = append(cmd, "PX", ttl)
+	}
+	s.staged(cmd...)
+}
+
+func (s *sequence) grant() modelGrant {
+	return modelGrant{token: s.token(), state: oneOf[byte](&s.choices, stateReleased, stateHeld, stateDead), nonce: oneOf(&s.choices, "me", "you", "they", "")}
+}
+
+// forget stands for the expiry of a key, which comes by another clock here.
+func (s *sequence) forget() {
+	key := oneOf(&s.choices, s.keys()...)
+	s.model.forget(key)
+	s.staged("DEL", key)
+}
+
+// staged notes a command that the model was not asked.
+func (s *sequence) staged(cmd ...any) { s.steps = append(s.steps, step{now: s.now, cmd: cmd}) }
+
+// travel moves the clock, mostly to where something ends or has just ended.
+func (s *sequence) travel() {
+	marked := modelLifeOf(s.life().marker)
+	times := []int64{s.now + 1, s.now + 1000, s.now + 1e6, s.now + 5e6, s.now - 1e6, s.now - 20e6, s.now + 60e6, marked.boot, marked.ready()}
+	for i := range sequenceKeys {
+		times = append(times, s.model.record(s.key("record", i)).deadline)
+		for _, w := range s.model.waiters(s.key("waiters", i)) {
+			times = append(times, w.last+300e6)
+			break
+		}
+	}
+	if to := near(&s.choices, times...); to > sequenceStart/2 { // a record that was never held has the deadline 0
+		s.now = to
+	}
+}
