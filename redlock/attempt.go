@@ -25,13 +25,14 @@ type attempt struct {
 	tally   *tally // of the last proposal
 	told    bool   // its verdict
 	highest int64  // token proposed
+	pending []int  // per node: acquires without an answer
 	asked   []bool // per node: an acquire of ours may have arrived there
 	lease   *Lease // set when won: later grants go there
 	record  completion
 }
 
 func (l *Locker) newAttempt(c Claim, visit string) *attempt {
-	a := &attempt{l: l, claim: c, nonce: l.nonce(), visit: visit, verdicts: make(chan verdict, 1), asked: make([]bool, len(l.nodes))}
+	a := &attempt{l: l, claim: c, nonce: l.nonce(), visit: visit, verdicts: make(chan verdict, 1), asked: make([]bool, len(l.nodes)), pending: make([]int, len(l.nodes))}
 	a.names = make([]any, 0, 3+2*len(c.Keys))
 	a.names = append(a.names, 2+2*len(c.Keys), l.markerKey(), l.doneKey(cmp.Or(c.Record, c.Keys[0])))
 	for _, k := range c.Keys {
@@ -123,6 +124,9 @@ func (a *attempt) propose(p proposal) *tally {
 	}
 	t := &tally{nodes: len(l.nodes), need: l.need, token: token}
 	a.tally, a.told, a.highest = t, false, max(a.highest, token)
+	for i := range a.pending {
+		a.pending[i]++
+	}
 	a.mu.Unlock()
 	args := append(a.names[:len(a.names):len(a.names)], a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL))
 	for _, n := range l.nodes {
@@ -151,6 +155,7 @@ func (a *attempt) deliver(v vote) {
 	v.mute = v.err == nil && !l.clocks.votes(v.node, margin(a.claim.TTL))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.pending[v.node]--
 	if !v.unsent && !leftNothing(v.err) {
 		a.asked[v.node] = true
 	}

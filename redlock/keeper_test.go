@@ -28,7 +28,7 @@ func bubble(t *testing.T, n int) ([]*miniredis.Miniredis, *handClock, *Locker) {
 		minis = append(minis, m)
 		t.Cleanup(m.Close)
 		cfg.Nodes = append(cfg.Nodes, Node{Options: &redis.Options{
-			Addr:   string(rune('a' + i)),
+			Addr: string(rune('a' + i)),
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
 				c, err := m.Dial()
 				if err != nil {

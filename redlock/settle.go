@@ -35,7 +35,7 @@ func (a *attempt) abandon() {
 func (a *attempt) touched(i int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asked[i]
+	return a.asked[i] || a.pending[i] > 0 // both may travel in one pipeline
 }
 
 // leftNothing says that a failed acquire wrote nothing: it was never sent, or
