@@ -61,7 +61,8 @@ func (s *sequence) step() {
 	case 7, 8, 9, 10:
 		s.settle()
 	case 11:
-		s.join(s.below(2), oneOf(&s.choices, "run1", "run2", ungated), oneOf(&s.choices, "look", "found", "drain", "replace"))
+		mode := oneOf(&s.choices, "look", "found", "found", "drain", "replace", "replace", "replace")
+		s.join(oneOf(&s.choices, 0, 0, 1), oneOf(&s.choices, "run1", "run1", "run2", ungated), mode)
 	case 12:
 		s.plant()
 	case 13:

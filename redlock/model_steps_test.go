@@ -9,7 +9,7 @@ func (s *sequence) acquire() {
 	}
 	cmd[2] = len(cmd) - 3
 	cmd = append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), oneOf(&s.choices, "ask", "adopt", "none"))
-	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), oneOf(&s.choices, "300000000", "600000001"))...)
+	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), oneOf(&s.choices, 300000000, 600000001))...)
 }
 
 func (s *sequence) extend() {
@@ -29,7 +29,7 @@ func (s *sequence) settle() {
 	}
 	cmd[2] = len(cmd) - 3
 	mode, kind := oneOf(&s.choices, modeAbandon, modeRelease, modeFinish), oneOf(&s.choices, kindDone, kindDone, kindVoid)
-	cmd = append(cmd, s.nonce(), token, mode, fmt.Sprintf("%d:%s:1:h:a result: %d", token, kind, len(s.steps)), 3600000, oneOf(&s.choices, "", "w", "x"))
+	cmd = append(cmd, s.nonce(), token, mode, fmt.Sprintf("%d:%s:1:h:1:void:%d", token, kind, len(s.steps)), 3600000, oneOf(&s.choices, "", "w", "x"))
 	for _, i := range claimed {
 		cmd = append(cmd, s.key("free", i))
 	}
@@ -39,11 +39,14 @@ func (s *sequence) settle() {
 // plant puts there what another client, or a restored dump, may have written.
 func (s *sequence) plant() {
 	key, text, ttl := s.key("record", s.below(sequenceKeys)), "", int64(120000)
-	switch s.below(5) {
-	case 0:
+	switch s.below(8) {
+	case 0, 1:
+		s.plantWaiter()
+		return
+	case 2:
 		key, text, ttl = s.markerKey(), fmt.Sprintf("%s:%d:%s", oneOf(&s.choices, "run1", "run2"), near(&s.choices, s.now, s.now+1e9), oneOf(&s.choices, configText(sequenceConfigs[0]), "else")), 0
-	case 1:
-		key, text = s.doneKey(), fmt.Sprintf("%d:%s:1:h:", s.token(), oneOf(&s.choices, kindDone, kindVoid, kindDone))
+	case 3:
+		key, text = s.doneKey(), fmt.Sprintf("%d:%s:1:h:1:void:", s.token(), oneOf(&s.choices, kindDone, kindVoid, kindDone))
 	default:
 		r := modelRecord{grant: s.grant(), deadline: near(&s.choices, 0, s.now, s.now+1e6), prev: s.grant()}
 		r.floor = max(r.grant.token, s.token())
@@ -55,6 +58,16 @@ func (s *sequence) plant() {
 		cmd = append(cmd, "PX", ttl)
 	}
 	s.staged(cmd...)
+}
+
+// plantWaiter puts somebody there whose last try is about to be forgotten.
+func (s *sequence) plantWaiter() {
+	key, id := s.key("waiters", s.below(sequenceKeys)), oneOf(&s.choices, "w", "x")
+	w := modelWaiter{count: int64(s.below(4)), last: near(&s.choices, s.now, s.now-300e6, s.now-600000001), token: s.token(), visit: "v1"}
+	w.since = w.last - 5
+	s.model.change(key, 500000, func(all modelWaiters) { all[id] = w })
+	s.staged("HSET", key, id, w.text())
+	s.staged("PEXPIRE", key, 500000)
 }
 
 func (s *sequence) grant() modelGrant {
@@ -77,10 +90,6 @@ func (s *sequence) travel() {
 	times := []int64{s.now + 1, s.now + 1000, s.now + 1e6, s.now + 5e6, s.now - 1e6, s.now - 20e6, s.now + 60e6, marked.boot, marked.ready()}
 	for i := range sequenceKeys {
 		times = append(times, s.model.record(s.key("record", i)).deadline)
-		for _, w := range s.model.waiters(s.key("waiters", i)) {
-			times = append(times, w.last+300e6)
-			break
-		}
 	}
 	if to := near(&s.choices, times...); to > sequenceStart/2 { // a record that was never held has the deadline 0
 		s.now = to
