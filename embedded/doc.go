@@ -7,7 +7,7 @@
 //		return err
 //	}
 //	defer fleet.Close()
-//	locker, err := redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...)})
+//	locker, err := redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...), Ungated: true})
 //
 // The servers are miniredis: real enough for the queue, the lock scripts,
 // TTLs (right to about 10 ms, early or late; more on a machine under load), TIME and publish/subscribe.

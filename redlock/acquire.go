@@ -128,10 +128,14 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		if freed == nil {
 			freed = l.wakes.join(c.Keys)
 		}
+		woken := freed.woken
+		if errors.Is(err, ErrNoQuorum) {
+			woken = nil // what is missing is nodes; what is heard may be our own failed try, cleaned up
+		}
 		timer := time.NewTimer(min(pauseAfter(visit, tries, try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {
 		case <-timer.C:
-		case <-freed.woken:
+		case <-woken:
 			timer.Stop()
 			freed.unused, try = true, -1
 		case <-over:

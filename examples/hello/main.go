@@ -20,7 +20,7 @@ func (c Charge) JobID() string { return c.ID } // the idempotency key
 
 func main() {
 	fleet := holdfast.Must(embedded.Start(3)) // a queue Redis and three lock nodes, in this process
-	locker := holdfast.Must(redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...)}))
+	locker := holdfast.Must(redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...), Ungated: true}))
 	jobs := holdfast.Must(queue.New(queue.Config{Redis: fleet}))
 	for _, name := range []string{"east", "west"} { // two workers, each with a queue of its own, and one job in both
 		w := holdfast.Must(worker.New(worker.Config{Redis: fleet, Queues: map[string]int{name: 1}}))

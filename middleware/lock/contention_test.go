@@ -102,7 +102,9 @@ func TestAStopWhileWaitingPutsTheJobBack(t *testing.T) {
 
 func TestTheHandlerLearnsThatTheHolderBeforeDied(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
-		dead, err := redlock.New(redlock.Config{Nodes: redlock.URLs(n.urls...), TTL: 200 * time.Millisecond, MaxTTL: time.Second})
+		cfg := n.config()
+		cfg.TTL = 200 * time.Millisecond
+		dead, err := redlock.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,14 +74,16 @@ func TestAnAttemptThatHoldsItsLockDecides(t *testing.T) {
 func TestAnOutageIsLoggedWhenItBeginsAndWhenItEnds(t *testing.T) {
 	onEachKind(t, func(t *testing.T, n nodes) {
 		var said lines
-		l, err := redlock.New(redlock.Config{
-			Nodes: redlock.URLs(n.urls...), TTL: time.Second, MaxTTL: time.Second, NodeTimeout: 200 * time.Millisecond,
-			Logger: slog.New(slog.NewTextHandler(&said, nil)),
-		})
+		cfg := n.config()
+		cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+		l, err := redlock.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
+		if err := l.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		g := guarded(l, &handler{}, lock.InPlace(time.Second))
 		n.stop(0)
 		n.stop(1)

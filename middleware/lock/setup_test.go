@@ -60,11 +60,19 @@ func onEachKind(t *testing.T, test func(t *testing.T, n nodes)) {
 	})
 }
 
+// config is short-lived enough to wait for, and what all lockers of a test share.
+func (n nodes) config() redlock.Config {
+	return redlock.Config{Nodes: redlock.URLs(n.urls...), TTL: time.Second, MaxTTL: time.Second, NodeTimeout: 200 * time.Millisecond, Ungated: true}
+}
+
 // locker is one process of a fleet, with a TTL that tests can wait for.
 func (n nodes) locker(t *testing.T) *redlock.Locker {
 	t.Helper()
-	l, err := redlock.New(redlock.Config{Nodes: redlock.URLs(n.urls...), TTL: time.Second, MaxTTL: time.Second, NodeTimeout: 200 * time.Millisecond})
+	l, err := redlock.New(n.config())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(t.Context()); err != nil { // real nodes are new
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
