@@ -47,6 +47,28 @@ func (s *sequence) count(codes map[string]int) {
 	}
 }
 
+// What random histories never come to, comparing them does not try.
+func TestRandomHistoriesComeToEveryAnswer(t *testing.T) {
+	t.Parallel()
+	random, codes := rand.New(rand.NewPCG(1, 2)), map[string]int{}
+	for range 2000 {
+		newSequence("", "", randomBytes(random, 160)).count(codes)
+	}
+	for _, code := range everyCode {
+		if codes[code] < 50 {
+			t.Errorf("%s %d times in %v", code, codes[code], codes)
+		}
+	}
+}
+
+func randomBytes(random *rand.Rand, n int) []byte {
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	return data
+}
+
 // TestTheModelAnswersAsTheScriptsDo plays random histories of one node to the
 // model and to nodes: every answer, all that is kept and all that is published
 // must be the same.
@@ -54,33 +76,20 @@ func TestTheModelAnswersAsTheScriptsDo(t *testing.T) {
 	for kind, c := range map[string]struct {
 		start     func(testing.TB, int) []Node
 		sequences int
-	}{"real": {realNodes, 2500}, "embedded": {embeddedNodes, 250}} {
+	}{"real": {realNodes, 2000}, "embedded": {embeddedNodes, 150}} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			node, random := newSameNode(t, c.start(t, 1)[0]), rand.New(rand.NewPCG(seed, 0))
-			codes := map[string]int{}
 			for done := 0; done < c.sequences; {
 				var chunk []*sequence
 				for range 50 {
-					data := make([]byte, 200)
-					for i := range data {
-						data[i] = byte(random.Uint32())
-					}
-					s := newSequence(fmt.Sprintf("same:%d:", done), "same:clock", data)
-					chunk = append(chunk, s)
-					s.count(codes)
+					chunk = append(chunk, newSequence(fmt.Sprintf("same:%d:", done), "same:clock", randomBytes(random, 160)))
 					done++
 				}
 				if err := node.play(t.Context(), chunk); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
-				}
-			}
-			t.Log(codes)
-			for _, code := range everyCode {
-				if codes[code] == 0 {
-					t.Errorf("seed %d: no history came to %s", seed, code)
 				}
 			}
 		})
@@ -92,12 +101,7 @@ func TestTheModelAnswersAsTheScriptsDo(t *testing.T) {
 func FuzzModel(f *testing.F) {
 	node := newSameNode(f, realNodes(f, 1)[0])
 	for i := range 8 {
-		random := rand.New(rand.NewPCG(uint64(i), 1))
-		data := make([]byte, 400)
-		for j := range data {
-			data[j] = byte(random.Uint32())
-		}
-		f.Add(data)
+		f.Add(randomBytes(rand.New(rand.NewPCG(uint64(i), 1)), 400))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := node.play(t.Context(), []*sequence{newSequence("same:f:", "same:fclock", data)}); err != nil {

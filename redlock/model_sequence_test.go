@@ -55,7 +55,7 @@ func newSequence(prefix, clockKey string, data []byte) *sequence {
 }
 
 func (s *sequence) step() {
-	switch s.below(16) {
+	switch s.below(17) {
 	case 0, 1, 2, 3:
 		s.acquire()
 	case 4, 5, 6:
@@ -69,6 +69,9 @@ func (s *sequence) step() {
 		s.plant()
 	case 13:
 		s.forget()
+	case 14:
+		s.say("GET", oneOf(&s.choices, s.markerKey(), s.doneKey(), s.key("record", 0)))
+		s.say("EVALSHA", strings.Repeat("0", 40), 0)
 	default:
 		s.travel()
 	}
