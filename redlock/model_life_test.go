@@ -30,7 +30,7 @@ func modelLifeOf(marker string) modelLife {
 	if run == ungated {
 		l.gate = 0
 	}
-	for _, word := range strings.Fields(config) {
+	for word := range strings.FieldsSeq(config) {
 		name, value, _ := strings.Cut(word, "=")
 		d, _ := time.ParseDuration(value)
 		switch name {

@@ -15,28 +15,28 @@ type modelBench struct {
 
 const benchStart = int64(1_700_000_000_000_000)
 
-func newModelBench(t testing.TB, without leftOut) *modelBench {
-	t.Helper()
+func newModelBench(tb testing.TB, without leftOut) *modelBench {
+	tb.Helper()
 	b := &modelBench{now: benchStart}
 	b.modelNode = newModelNode("n", func() int64 { return b.now })
 	b.without = without
-	b.join(t)
+	b.join(tb)
 	b.now += 60e6
 	return b
 }
 
 // join makes the node one of a life that begins now, and loads its scripts.
-func (b *modelBench) join(t testing.TB) {
-	t.Helper()
+func (b *modelBench) join(tb testing.TB) {
+	tb.Helper()
 	cfg := sequenceConfigs[0]
 	joined := b.say("EVAL", joinText, 1, "marker", b.runID(), configText(cfg), "found")
 	var err error
 	if b.life, err = newLife(joined[2], cfg); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, s := range []script{b.life.acquire, b.life.extend, b.life.settle} {
 		if got := b.say("SCRIPT", "LOAD", s.text); got[0] != s.sha {
-			t.Fatalf("loaded as %s, want %s", got, s.sha)
+			tb.Fatalf("loaded as %s, want %s", got, s.sha)
 		}
 	}
 }
@@ -54,8 +54,8 @@ func (b *modelBench) acquire(nonce string, token int64) []string {
 	return b.say("EVALSHA", b.life.acquire.sha, 4, "marker", "done", "k", "w", nonce, token, 5000000, "ask", "", "", 1)
 }
 
-func (b *modelBench) settle(nonce string, token int64, mode string) []string {
-	return b.say("EVALSHA", b.life.settle.sha, 4, "marker", "done", "k", "w", nonce, token, mode, "", 1, "", "free")
+func (b *modelBench) settle(nonce string, token int64, mode string) {
+	b.say("EVALSHA", b.life.settle.sha, 4, "marker", "done", "k", "w", nonce, token, mode, "", 1, "", "free")
 }
 
 // Each rule can be left out alone, and then a case that it is there for passes.

@@ -2,7 +2,9 @@ package redlock
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,7 +55,7 @@ func newSequence(prefix, clockKey string, data []byte) *sequence {
 }
 
 func (s *sequence) step() {
-	switch s.below(16) {
+	switch s.below(17) {
 	case 0, 1, 2, 3:
 		s.acquire()
 	case 4, 5, 6:
@@ -67,6 +69,9 @@ func (s *sequence) step() {
 		s.plant()
 	case 13:
 		s.forget()
+	case 14:
+		s.say("GET", oneOf(&s.choices, s.markerKey(), s.doneKey(), s.key("record", 0)))
+		s.say("EVALSHA", strings.Repeat("0", 40), 0)
 	default:
 		s.travel()
 	}
@@ -75,16 +80,8 @@ func (s *sequence) step() {
 // say puts a command to the model.
 func (s *sequence) say(cmd ...any) answer {
 	a := s.model.pipeline([][]any{cmd})[0]
-	s.steps = append(s.steps, step{now: s.now, cmd: cmd, said: a, kept: cloneEntries(s.model.keys)})
+	s.steps = append(s.steps, step{now: s.now, cmd: cmd, said: a, kept: maps.Clone(s.model.keys)})
 	return a
-}
-
-func cloneEntries(m map[string]modelEntry) map[string]modelEntry {
-	c := make(map[string]modelEntry, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }
 
 func (s *sequence) key(kind string, i int) string { return fmt.Sprintf("%s%s%d", s.prefix, kind, i) }
@@ -151,4 +148,19 @@ func (s *sequence) join(config int, run, mode string) {
 	if !slices.ContainsFunc(s.lives, func(known life) bool { return known.marker == l.marker }) {
 		s.lives = append(s.lives, l)
 	}
+}
+
+// until tells a sequence up to a step.
+func (s *sequence) until(last int) string {
+	var b strings.Builder
+	for _, st := range s.steps[:last+1] {
+		cmd := slices.Clone(st.cmd)
+		for i, w := range cmd {
+			if text, ok := w.(string); ok && strings.HasPrefix(text, "--") {
+				cmd[i], _, _ = strings.Cut(text, "\n")
+			}
+		}
+		fmt.Fprintf(&b, "%d: %v -> %q\n", st.now, cmd, st.said.text)
+	}
+	return b.String()
 }

@@ -38,7 +38,8 @@ func (s *sequence) settle() {
 
 // plant puts there what another client, or a restored dump, may have written.
 func (s *sequence) plant() {
-	key, text, ttl := s.key("record", s.below(sequenceKeys)), "", int64(120000)
+	var text string
+	key, ttl := s.key("record", s.below(sequenceKeys)), int64(120000)
 	switch s.below(8) {
 	case 0, 1:
 		s.plantWaiter()
