@@ -19,7 +19,7 @@ const hands = 50
 // held, and releases. The process is measured just before, when it has held
 // leases and holds none, and all the while.
 func hold(ctx context.Context, l *redlock.Locker, set *nodes.Set, o options) (figures, error) {
-	// As many as will be at work at once, so that all connections are there.
+	// Enough to open all connections and to load all scripts.
 	few, err := acquire(ctx, l, "warm-up", min(o.leases, 10*hands))
 	if err != nil {
 		return figures{}, err
@@ -29,6 +29,7 @@ func hold(ctx context.Context, l *redlock.Locker, set *nodes.Set, o options) (fi
 	if f.none, err = watch(ctx, o.ttl); err != nil {
 		return figures{}, err
 	}
+	f.none.heap = heap()
 	began := time.Now()
 	leases, err := acquire(ctx, l, "held", o.leases)
 	if err != nil {
@@ -46,14 +47,24 @@ func hold(ctx context.Context, l *redlock.Locker, set *nodes.Set, o options) (fi
 	if err != nil {
 		return figures{}, err
 	}
+	f.held.heap = heap()
 	f.lasted, f.process, f.servers = after.at.Sub(before.at), after.process-before.process, after.servers-before.servers
+	f.settle(ctx, leases)
+	return f, nil
+}
+
+// settle counts what is still held, and releases that. What is lost has nothing
+// on the nodes that would not run out.
+func (f *figures) settle(ctx context.Context, leases []*redlock.Lease) {
+	held := make([]*redlock.Lease, 0, len(leases))
 	for _, s := range leases {
-		if s.Context().Err() != nil {
-			f.lost++
+		if s.Context().Err() == nil {
+			held = append(held, s)
 		}
 	}
-	f.gone = release(ctx, leases) - f.lost
-	return f, nil
+	f.lost = len(leases) - len(held)
+	outcomes := release(ctx, held)
+	f.gone, f.unknown = outcomes[redlock.Expired], outcomes[redlock.Unknown]
 }
 
 // acquire takes n leases. Their contexts are all that is kept of them.
@@ -77,21 +88,22 @@ func acquire(ctx context.Context, l *redlock.Locker, name string, n int) ([]*red
 	return leases, nil
 }
 
-// release returns how many of the leases the nodes did not hold any more, or
-// would not say.
-func release(ctx context.Context, leases []*redlock.Lease) int {
-	var next, gone atomic.Int64
+// release returns how many releases had which outcome.
+func release(ctx context.Context, leases []*redlock.Lease) map[redlock.Outcome]int {
+	outcomes := make([]redlock.Outcome, len(leases))
+	var next atomic.Int64
 	var work sync.WaitGroup
 	for range hands {
 		work.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(leases)); i = next.Add(1) - 1 {
-				// The outcome says what the error does.
-				if outcome, _ := leases[i].Release(ctx); outcome != redlock.Released {
-					gone.Add(1)
-				}
+				outcomes[i], _ = leases[i].Release(ctx) // the outcome says what the error does
 			}
 		})
 	}
 	work.Wait()
-	return int(gone.Load())
+	count := map[redlock.Outcome]int{}
+	for _, outcome := range outcomes {
+		count[outcome]++
+	}
+	return count
 }

@@ -12,14 +12,14 @@ import (
 
 // usage is what the process was seen to use.
 type usage struct {
-	goroutines int // the median of many looks
-	most       int // the most of them
-	heap       uint64
+	goroutines int    // the median of many looks
+	most       int    // the most of them
+	heap       uint64 // bytes
 }
 
 const looks = 100
 
-// watch looks at the process 100 times in d, and once at its heap.
+// watch looks at the goroutines 100 times in d.
 func watch(ctx context.Context, d time.Duration) (usage, error) {
 	tick := time.NewTicker(max(d/looks, time.Millisecond))
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func watch(ctx context.Context, d time.Duration) (usage, error) {
 		}
 	}
 	slices.Sort(counts)
-	return usage{goroutines: counts[looks/2], most: counts[looks-1], heap: heap()}, nil
+	return usage{goroutines: counts[looks/2], most: counts[looks-1]}, nil
 }
 
 // heap is what is in use after everything was collected: what the first

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/holdfastjobs/holdfast/bench/internal/contender"
 	"github.com/holdfastjobs/holdfast/bench/internal/measure"
@@ -75,7 +76,8 @@ func silence(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	// Deferred last, it runs first: a lock that is closed tells its nodes.
 	defer func() { err = errors.Join(err, set.Servers[2].Resume()) }()
-	plan := measure.Plan{Goroutines: o.plan.Goroutines, Rounds: 3, Round: o.silent}
+	// The pause is longer than redsync asks a silent node for.
+	plan := measure.Plan{Goroutines: o.plan.Goroutines, Rounds: 3, Round: o.silent, Pause: 300 * time.Millisecond}
 	figures, err := measure.Run(ctx, plan, 3, locks)
 	if err != nil {
 		return err

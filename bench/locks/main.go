@@ -37,7 +37,7 @@ type options struct {
 }
 
 func parse(args []string) (options, error) {
-	var o options
+	o := options{plan: measure.Plan{Pause: 20 * time.Millisecond}}
 	var nodes string
 	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
 	flags.StringVar(&nodes, "nodes", "1,3,5", "how many nodes, one after another")

@@ -17,12 +17,13 @@ type Lock struct {
 	Close func() error
 }
 
-// Plan says how long who plays. Every field must be given, but WarmUp.
+// Plan says how long who plays.
 type Plan struct {
 	Goroutines int
 	Rounds     int           // of each lock; its figures are the medians of them
 	Round      time.Duration // how long one takes
-	WarmUp     time.Duration // of each lock before the first round, not counted
+	WarmUp     time.Duration // of each lock before the first round, not counted; may be 0
+	Pause      time.Duration // after each turn: one lock's last commands end before the next begins
 }
 
 // Figures are what one lock did on one set of nodes.
@@ -36,9 +37,6 @@ type Figures struct {
 	Err        error         // the first of them
 }
 
-// pause lets one contender's last commands end before the next one begins.
-const pause = 20 * time.Millisecond
-
 // Run plays all rounds and returns the figures in the order of locks. The locks
 // take turns, and another one begins each round: a machine that is slower for a
 // while, or grows warm, is so for all of them.
@@ -51,7 +49,7 @@ func Run(ctx context.Context, plan Plan, nodes int, locks []Lock) ([]Figures, er
 		for turn := range locks {
 			i := (r + turn) % len(locks)
 			rounds[i] = append(rounds[i], play(ctx, locks[i], plan.Goroutines, plan.Round))
-			if err := rest(ctx); err != nil {
+			if err := rest(ctx, plan.Pause); err != nil {
 				return nil, err
 			}
 		}
@@ -70,7 +68,7 @@ func Warm(ctx context.Context, plan Plan, locks []Lock) error {
 	}
 	for _, l := range locks {
 		play(ctx, l, plan.Goroutines, plan.WarmUp)
-		if err := rest(ctx); err != nil {
+		if err := rest(ctx, plan.Pause); err != nil {
 			return err
 		}
 	}
@@ -78,7 +76,7 @@ func Warm(ctx context.Context, plan Plan, locks []Lock) error {
 }
 
 // rest also collects one contender's garbage at nobody's cost.
-func rest(ctx context.Context) error {
+func rest(ctx context.Context, pause time.Duration) error {
 	runtime.GC()
 	select {
 	case <-time.After(pause):
