@@ -15,6 +15,10 @@ import (
 // TTL is every contender's.
 const TTL = 5 * time.Second
 
+// lockWithin is what redsync gives a lock by default, 5 % of its expiry: it is for
+// those that have no such limit, or one that a busy machine exceeds.
+const lockWithin = TTL / 20
+
 // poolSize has a connection for each of the goroutines.
 const poolSize = 64
 

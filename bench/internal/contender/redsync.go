@@ -12,10 +12,6 @@ import (
 	"github.com/holdfastjobs/holdfast/bench/internal/measure"
 )
 
-// unlockWithin is what redsync gives a lock by default, 5 % of the expiry. An
-// unlock gets no limit from it, so its caller has to set one.
-const unlockWithin = TTL / 20
-
 // Redsync is redsync as it comes: it waits for every node.
 func Redsync(_ context.Context, addrs []string) (measure.Lock, error) {
 	return newRedsync(measure.Base, addrs, redsync.WithExpiry(TTL))
@@ -39,7 +35,7 @@ func newRedsync(name string, addrs []string, options ...redsync.Option) (measure
 		if err := m.TryLockContext(ctx); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, unlockWithin)
+		ctx, cancel := context.WithTimeout(ctx, lockWithin) // redsync sets no limit here
 		defer cancel()
 		ok, err := m.UnlockContext(ctx)
 		if ok {

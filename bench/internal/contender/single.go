@@ -31,6 +31,7 @@ func Rueidislock(_ context.Context, addrs []string) (measure.Lock, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption:   rueidis.ClientOption{InitAddress: addrs[:1], ForceSingleClient: true},
 		KeyMajority:    1,
+		TryNextAfter:   lockWithin, // 20 ms by default, which 50 goroutines can exceed
 		KeyValidity:    TTL,
 		NoLoopTracking: true,
 	})

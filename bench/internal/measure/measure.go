@@ -31,6 +31,7 @@ type Figures struct {
 	Lock       string
 	Nodes      int
 	CyclesPerS float64 // the median of the rounds, as are P50 and P99
+	Spread     float64 // the best round's cycles less the worst one's, as a part of the median
 	P50, P99   time.Duration
 	Max        time.Duration // of all rounds
 	Failed     int           // cycles that ended with an error, in all rounds
@@ -38,8 +39,7 @@ type Figures struct {
 }
 
 // Run plays all rounds and returns the figures in the order of locks. The locks
-// take turns, and another one begins each round: a machine that is slower for a
-// while, or grows warm, is so for all of them.
+// take turns, so that a machine that is slower for a while is so for all of them.
 func Run(ctx context.Context, plan Plan, nodes int, locks []Lock) ([]Figures, error) {
 	if err := Warm(ctx, plan, locks); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Run(ctx context.Context, plan Plan, nodes int, locks []Lock) ([]Figures, er
 	rounds := make([][]round, len(locks))
 	for r := range plan.Rounds {
 		for turn := range locks {
-			i := (r + turn) % len(locks)
+			i := who(r, turn, len(locks))
 			rounds[i] = append(rounds[i], play(ctx, locks[i], plan.Goroutines, plan.Round))
 			if err := rest(ctx, plan.Pause); err != nil {
 				return nil, err
@@ -59,6 +59,15 @@ func Run(ctx context.Context, plan Plan, nodes int, locks []Lock) ([]Figures, er
 		figures[i] = sum(l.Name, nodes, rounds[i])
 	}
 	return figures, nil
+}
+
+// who plays: another one begins each round, and every second round goes backwards,
+// so that nobody always follows the same one.
+func who(round, turn, locks int) int {
+	if round%2 == 1 {
+		turn = locks - turn
+	}
+	return (round + turn) % locks
 }
 
 // Warm lets every lock open its connections and load its scripts.
@@ -101,6 +110,9 @@ func sum(lock string, nodes int, rounds []round) Figures {
 		}
 	}
 	f.CyclesPerS, f.P50, f.P99 = median(rates), median(p50s), median(p99s)
+	if f.CyclesPerS > 0 {
+		f.Spread = (slices.Max(rates) - slices.Min(rates)) / f.CyclesPerS
+	}
 	return f
 }
 

@@ -54,12 +54,13 @@ func JSON(w io.Writer, all []Figures) error {
 // the locks in against.
 func Table(w io.Writer, all []Figures, against ...string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "nodes\tlock\tcycles/s\tp50 ms\tp99 ms\tmax ms\tfailed\t")
+	fmt.Fprint(t, "nodes\tlock\tcycles/s\tspread\tp50 ms\tp99 ms\tmax ms\tfailed\t")
 	for _, lock := range against {
 		fmt.Fprintf(t, "x %s\t", lock)
 	}
 	for _, f := range all {
-		fmt.Fprintf(t, "\n%d\t%s\t%.0f\t%.2f\t%.2f\t%.1f\t%d\t", f.Nodes, f.Lock, f.CyclesPerS, ms(f.P50), ms(f.P99), ms(f.Max), f.Failed)
+		fmt.Fprintf(t, "\n%d\t%s\t%.0f\t%.0f%%\t%.2f\t%.2f\t%.1f\t%d\t",
+			f.Nodes, f.Lock, f.CyclesPerS, 100*f.Spread, ms(f.P50), ms(f.P99), ms(f.Max), f.Failed)
 		for _, lock := range against {
 			if ratio, ok := Ratio(f, all, lock); ok {
 				fmt.Fprintf(t, "%.2f\t", ratio)

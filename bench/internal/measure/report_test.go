@@ -9,7 +9,7 @@ import (
 )
 
 var figures = []Figures{
-	{Lock: "mine", Nodes: 1, CyclesPerS: 30_000, P50: 1500 * time.Microsecond, P99: 4 * time.Millisecond},
+	{Lock: "mine", Nodes: 1, CyclesPerS: 30_000, Spread: 0.125, P50: 1500 * time.Microsecond, P99: 4 * time.Millisecond},
 	{Lock: "redsync", Nodes: 1, CyclesPerS: 12_000, P50: 3 * time.Millisecond, P99: 9 * time.Millisecond},
 	{Lock: "mine", Nodes: 3, CyclesPerS: 16_000, P50: 2 * time.Millisecond, P99: 5 * time.Millisecond},
 	{Lock: "redsync", Nodes: 3, CyclesPerS: 4_000, P50: 6 * time.Millisecond, P99: 9 * time.Millisecond},
@@ -77,12 +77,12 @@ func TestTheTableHasARatioPerRivalAndTheFirstFailure(t *testing.T) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	want := []string{
-		"nodes lock cycles/s p50 ms p99 ms max ms failed x redsync x absent",
-		"1 mine 30000 1.50 4.00 0.0 0 2.50 -",
-		"1 redsync 12000 3.00 9.00 0.0 0 1.00 -",
-		"3 mine 16000 2.00 5.00 0.0 0 4.00 -",
-		"3 redsync 4000 6.00 9.00 0.0 0 1.00 -",
-		"5 mine 9000 0.00 0.00 0.0 2 - -",
+		"nodes lock cycles/s spread p50 ms p99 ms max ms failed x redsync x absent",
+		"1 mine 30000 12% 1.50 4.00 0.0 0 2.50 -",
+		"1 redsync 12000 0% 3.00 9.00 0.0 0 1.00 -",
+		"3 mine 16000 0% 2.00 5.00 0.0 0 4.00 -",
+		"3 redsync 4000 0% 6.00 9.00 0.0 0 1.00 -",
+		"5 mine 9000 0% 0.00 0.00 0.0 2 - -",
 		"mine on 5 nodes failed first with: no quorum",
 	}
 	if got, want := strings.Join(got, "\n"), strings.Join(want, "\n"); got != want {
