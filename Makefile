@@ -2,7 +2,7 @@
 # what a target needs beyond them it installs, if it runs as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race example readme fmt fmt-check vet lint tidy-check portable tools-test cover clean
+.PHONY: help build test race example readme fmt fmt-check vet lint tidy-check portable tools-test bench-test bench-locks bench-leases cover clean
 
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
@@ -43,13 +43,16 @@ fmt-check: ## fail if the code is not formatted
 vet: ## go vet
 	go vet ./...
 	go -C tools vet ./...
+	go -C bench vet ./...
 
 lint: ## golangci-lint, which takes minutes to compile the first time
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(TOOL) golangci-lint run --allow-parallel-runners ./...
+	cd bench && $(TOOL) golangci-lint run --allow-parallel-runners ./...
 
 tidy-check: ## fail if go.mod is not tidy or a module was changed
 	go mod tidy -diff
+	go -C bench mod tidy -diff
 	go mod verify
 
 portable: ## compile the library for macOS and Windows
@@ -58,6 +61,19 @@ portable: ## compile the library for macOS and Windows
 
 tools-test: ## test that the linter holds the floors and that deploy/ is valid
 	cd tools && $(GOTEST) -count=1 $(TESTFLAGS) ./...
+
+bench-test: ## test the benchmarks, with a second's play of every lock
+	@build/install redis-server
+	cd bench && $(GOTEST) -count=1 -timeout=3m $(TESTFLAGS) ./...
+
+# JSON=FILE writes the figures to a file too; BENCHFLAGS=-help tells of further flags.
+bench-locks: ## compare the lock with redsync, redislock and rueidislock, in two minutes
+	@build/install redis-server
+	go -C bench run ./locks $(if $(JSON),-json $(abspath $(JSON))) $(BENCHFLAGS)
+
+bench-leases: ## hold 20,000 leases for 25 s; fail if one is lost or costs a goroutine
+	@build/install redis-server
+	go -C bench run ./leases $(BENCHFLAGS)
 
 cover: ## write cover.out, and print the coverage of each function
 	@build/install redis-server initdb
