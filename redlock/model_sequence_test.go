@@ -31,8 +31,9 @@ type step struct {
 }
 
 const (
-	sequenceKeys  = 3
-	sequenceStart = int64(1_700_000_000_000_000)
+	sequenceKeys       = 3
+	sequenceStart      = int64(1_700_000_000_000_000)
+	sequenceWaiterLife = int64(300_000_001)
 )
 
 // sequenceConfigs differ in names and times.

@@ -9,7 +9,7 @@ func (s *sequence) acquire() {
 	}
 	cmd[2] = len(cmd) - 3
 	cmd = append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), oneOf(&s.choices, "ask", "adopt", "none"))
-	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), oneOf(&s.choices, 300000000, 600000001))...)
+	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), sequenceWaiterLife)...)
 }
 
 func (s *sequence) extend() {
@@ -61,14 +61,16 @@ func (s *sequence) plant() {
 	s.staged(cmd...)
 }
 
-// plantWaiter puts somebody there whose last try is about to be forgotten.
+// plantWaiter puts somebody there whose last try is about to be forgotten, and
+// tries to take something before the time moves on.
 func (s *sequence) plantWaiter() {
 	key, id := s.key("waiters", s.below(sequenceKeys)), oneOf(&s.choices, "w", "x")
-	w := modelWaiter{count: int64(s.below(4)), last: near(&s.choices, s.now, s.now-300e6, s.now-600000001), token: s.token(), visit: "v1"}
+	w := modelWaiter{count: int64(s.below(4)), last: near(&s.choices, s.now, s.now-sequenceWaiterLife, s.now-sequenceWaiterLife), token: s.token(), visit: "v1"}
 	w.since = w.last - 5
 	s.model.change(key, 500000, func(all modelWaiters) { all[id] = w })
 	s.staged("HSET", key, id, w.text())
 	s.staged("PEXPIRE", key, 500000)
+	s.acquire()
 }
 
 func (s *sequence) grant() modelGrant {
