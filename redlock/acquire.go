@@ -14,7 +14,7 @@ import (
 // once; what the attempt left on the nodes is cleaned up meanwhile.
 func (l *Locker) TryAcquire(ctx context.Context, c Claim) (*Lease, error) {
 	return l.acquire(ctx, c, func(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
-		return l.try(ctx, c, l.nonce(), seen)
+		return l.try(ctx, c, l.visit(c), seen)
 	})
 }
 
@@ -87,6 +87,14 @@ func (l *Locker) nested(ctx context.Context, c Claim) error {
 	return nil
 }
 
+// visit names a call, for those whose contention is counted.
+func (l *Locker) visit(c Claim) string {
+	if c.Waiter == "" {
+		return ""
+	}
+	return l.nonce()
+}
+
 func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting) (*Lease, error) {
 	lease, err := l.newAttempt(c, visit).run(ctx)
 	seen.tries++
@@ -98,7 +106,7 @@ func (l *Locker) try(ctx context.Context, c Claim, visit string, seen *sighting)
 
 // wait is the way of Acquire.
 func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, error) {
-	visit := l.nonce()
+	visit, seed := l.visit(c), ""
 	var over <-chan time.Time // never, without a limit
 	if c.Wait > 0 {
 		limit := time.NewTimer(c.Wait)
@@ -126,13 +134,13 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 			return lease, err
 		}
 		if freed == nil {
-			freed = l.wakes.join(c.Keys)
+			freed, seed = l.wakes.join(c.Keys), l.nonce()
 		}
 		woken := freed.woken
 		if errors.Is(err, ErrNoQuorum) {
 			woken = nil // what is missing is nodes; what is heard may be our own failed try, cleaned up
 		}
-		timer := time.NewTimer(min(pauseAfter(visit, tries, try)*time.Duration(l.wakes.place(freed)), longestPause))
+		timer := time.NewTimer(min(pauseAfter(seed, tries, try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {
 		case <-timer.C:
 		case <-woken:

@@ -35,8 +35,8 @@ func (a *attempt) adopt(lease *Lease) error {
 	lease.settling.Lock()
 	defer lease.settling.Unlock()
 	lease.last = &settlement{mode: modeFinish, done: c.text(), retention: left}
-	lease.settle()
-	outcome, err := a.l.finished(lease.conclude(), a.claim.Record)
+	now, _ := lease.settle()
+	outcome, err := a.l.finished(lease.conclude(now), a.claim.Record)
 	lease.last.outcome, lease.last.err = outcome, err
 	if err == nil {
 		return &DoneError{Key: a.claim.Record, Record: c.record}

@@ -11,6 +11,7 @@ type vote struct {
 	node   int
 	token  int64         // that was proposed; 0 for other questions
 	sent   time.Duration // before the request left
+	heard  time.Duration // after the reply came
 	unsent bool          // it never left
 	mute   bool          // the node has no vote, for its clock: see clocks
 	reply  reply
@@ -27,8 +28,10 @@ func (v vote) said(code string) bool { return v.err == nil && v.reply.code == co
 // caller's context.
 func (l *Locker) ask(args ...any) <-chan vote {
 	votes := make(chan vote, len(l.nodes))
-	for _, n := range l.nodes {
-		n.send(&request{args: args, answer: func(v vote, _ bool) { votes <- v }})
+	requests := make([]request, len(l.nodes))
+	for i, n := range l.nodes {
+		requests[i] = request{args: args, answer: func(v vote, _ bool) { votes <- v }}
+		n.send(&requests[i])
 	}
 	return votes
 }

@@ -48,7 +48,7 @@ func (a *attempt) run(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, "acquire")
 	}
-	if err := a.l.readClocks(ctx); err != nil {
+	if err := a.l.readClocks(ctx, a.claim.TTL); err != nil {
 		return nil, err
 	}
 	lease, err := a.vote(ctx)
@@ -129,13 +129,16 @@ func (a *attempt) propose(p proposal) *tally {
 	}
 	a.mu.Unlock()
 	args := append(a.names[:len(a.names):len(a.names)], a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL))
-	for _, n := range l.nodes {
-		r := &request{script: acquireSHA, args: args, answer: func(v vote, final bool) {
-			if final {
-				v.token = token
-				a.deliver(v)
-			}
-		}}
+	answer := func(v vote, final bool) {
+		if final {
+			v.token = token
+			a.deliver(v)
+		}
+	}
+	requests := make([]request, len(l.nodes))
+	for i, n := range l.nodes {
+		r := &requests[i]
+		*r = request{script: acquireSHA, args: args, answer: answer}
 		if p.again {
 			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
 			r.unless = func() bool { return !a.open() }
@@ -152,7 +155,7 @@ func acquireSHA(l *life) string { return l.acquire.sha }
 // attempt is sent there.
 func (a *attempt) deliver(v vote) {
 	l := a.l
-	v.mute = v.err == nil && !l.clocks.votes(v.node, margin(a.claim.TTL))
+	v.mute = v.err == nil && !l.clocks.votes(v.node, margin(a.claim.TTL), v.heard)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending[v.node]--

@@ -86,8 +86,8 @@ func (o offset) now(now time.Duration) (low, high time.Duration) {
 // this margin: its clock has not stepped by more than half of that for as long as
 // a grant may live, and it agrees with a majority, if any majority agrees. A node
 // that was never heard has nothing against it.
-func (c *clocks) votes(node int, margin time.Duration) bool {
-	known, now := *c.known.Load(), c.clock.Now()
+func (c *clocks) votes(node int, margin, now time.Duration) bool {
+	known := *c.known.Load()
 	if !known[node].heard {
 		return true
 	}
@@ -104,40 +104,42 @@ func (c *clocks) votes(node int, margin time.Duration) bool {
 // within the margin of a majority. It is enough to look where an interval begins.
 func (c *clocks) agrees(known []offset, node int, margin, now time.Duration) bool {
 	majority := false
-	_, end := known[node].now(now)
-	begin, _ := known[node].now(now)
 	for _, p := range known {
-		if !p.heard {
-			continue
-		}
-		point, _ := p.now(now)
-		point -= margin / 2
-		covered := 0
-		for _, o := range known {
-			low, high := o.now(now)
-			if o.heard && low-margin/2 <= point && point <= high+margin/2 {
-				covered++
+		if point, _ := p.now(now); p.heard && c.covered(known, point-margin/2, margin, now) {
+			majority = true
+			if known[node].covers(point-margin/2, margin, now) {
+				return true
 			}
-		}
-		if covered < c.need {
-			continue
-		}
-		majority = true
-		if begin-margin/2 <= point && point <= end+margin/2 {
-			return true
 		}
 	}
 	return !majority
 }
 
-// heard counts the nodes whose clocks are known.
-func (c *clocks) heard() (n int) {
-	for _, o := range *c.known.Load() {
-		if o.heard {
+// agreed reports whether a majority of clocks is known that agree: only then is
+// one that is off found out.
+func (c *clocks) agreed(margin, now time.Duration) bool {
+	known := *c.known.Load()
+	for _, p := range known {
+		if point, _ := p.now(now); p.heard && c.covered(known, point-margin/2, margin, now) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *clocks) covered(known []offset, point, margin, now time.Duration) bool {
+	n := 0
+	for _, o := range known {
+		if o.covers(point, margin, now) {
 			n++
 		}
 	}
-	return n
+	return n >= c.need
+}
+
+func (o offset) covers(point, margin, now time.Duration) bool {
+	low, high := o.now(now)
+	return o.heard && low-margin/2 <= point && point <= high+margin/2
 }
 
 // nodeNow is the nodes' time in microseconds: our clock plus the median of what
@@ -156,13 +158,13 @@ func (c *clocks) nodeNow() int64 {
 	return (c.clock.Now() + ahead[len(ahead)/2]).Microseconds()
 }
 
-// on is the earliest that the node's clock may show at a time of ours, in
-// microseconds; 0 when nothing is known of it.
-func (c *clocks) on(node int, at time.Duration) int64 {
+// on is the earliest that the node's clock may show at a time of ours, as known
+// now, in microseconds; 0 when nothing is known of it.
+func (c *clocks) on(node int, at, now time.Duration) int64 {
 	o := (*c.known.Load())[node]
 	if !o.heard {
 		return 0
 	}
-	low, _ := o.now(c.clock.Now())
+	low, _ := o.now(now)
 	return (at + low).Microseconds()
 }

@@ -31,15 +31,17 @@ func (s *Lease) extend(told func(*round)) {
 	}
 	args = append(args, a.nonce, s.token, micros(a.claim.TTL))
 	end := s.end()
+	requests, now := make([]request, len(l.nodes)), l.cfg.Clock.Now()
 	for i, n := range l.nodes {
-		n.send(&request{script: extendSHA, args: append(args[:len(args):len(args)], l.clocks.on(i, end)), answer: r.hear})
+		requests[i] = request{script: extendSHA, args: append(args[:len(args):len(args)], l.clocks.on(i, end, now)), answer: r.hear}
+		n.send(&requests[i])
 	}
 }
 
 // hear counts a vote.
 func (r *round) hear(v vote, _ bool) {
 	s := r.lease
-	v.mute = v.err == nil && !s.l.clocks.votes(v.node, margin(s.try.claim.TTL))
+	v.mute = v.err == nil && !s.l.clocks.votes(v.node, margin(s.try.claim.TTL), v.heard)
 	if v.yes(codeOK) || v.yes(codeRepaired) {
 		s.confirm(v.node, v.sent)
 	}

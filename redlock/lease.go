@@ -24,6 +24,7 @@ type Lease struct {
 	contentions int
 	since       time.Time
 	acquired    time.Duration // by the locker's clock
+	began       time.Time     // for metrics
 
 	outer  context.Context // of the acquire
 	ctx    context.Context
@@ -53,7 +54,7 @@ func LeaseFrom(ctx context.Context) (*Lease, bool) {
 func newLease(ctx context.Context, a *attempt, t *tally) *Lease {
 	s := &Lease{
 		l: a.l, try: a, token: t.token, abandoned: t.abandoned(len(a.claim.Keys)),
-		ends: make([]time.Duration, len(a.l.nodes)), acquired: a.l.cfg.Clock.Now(),
+		ends: make([]time.Duration, len(a.l.nodes)), began: time.Now(),
 	}
 	var since int64
 	s.contentions, since = t.waited(codeOK, 1)
@@ -62,7 +63,7 @@ func newLease(ctx context.Context, a *attempt, t *tally) *Lease {
 	for _, v := range t.votes {
 		if t.granted(v) {
 			s.ends[v.node] = s.endOf(v.sent)
-			first = max(first, v.sent)
+			first, s.acquired = max(first, v.sent), max(s.acquired, v.heard)
 		}
 	}
 	s.until.Store(int64(validity(s.ends, a.l.need)))

@@ -13,7 +13,7 @@ func (m *modelNode) join(_ modelLife, keys, args []string) []string {
 	if there {
 		life, boot, text = parseMarker(marker)
 	}
-	fresh := life != run || boot > m.now
+	fresh := !there || life != run && run != ungated || boot > m.now
 	switch {
 	case there && text == config && !fresh:
 		return []string{codeJoined, number(m.now), marker}

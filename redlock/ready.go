@@ -57,7 +57,7 @@ func (l *Locker) standings(ctx context.Context) ([]vote, error) {
 			if life := l.nodes[v.node].life.Load(); v.err == nil && life != nil && v.reply.now < life.ready {
 				v.reply = reply{code: codeQuarantined, now: v.reply.now, fields: []string{number(life.ready)}}
 			}
-			v.mute = v.err == nil && !l.clocks.votes(v.node, margin(l.cfg.TTL))
+			v.mute = v.err == nil && !l.clocks.votes(v.node, margin(l.cfg.TTL), v.heard)
 			votes = append(votes, v)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", ended(ctx, "ready"), l.noQuorum("ready", votes))

@@ -36,11 +36,11 @@ func (s *Lease) Release(ctx context.Context) (Outcome, error) {
 	if s.last != nil && s.last.outcome != Unknown {
 		return s.last.outcome, nil
 	}
-	late := s.settle()
+	now, late := s.settle()
 	if s.last == nil {
 		s.last = &settlement{mode: modeRelease}
 	}
-	said := s.conclude()
+	said := s.conclude(now)
 	if late {
 		s.last.outcome = Expired
 		return Expired, nil
@@ -89,20 +89,22 @@ func (s *Lease) finish(ctx context.Context, kind string, r holdfast.Record, rete
 	case !errors.Is(s.last.err, ErrUnknown):
 		return s.last.err
 	}
-	s.settle()
+	now, _ := s.settle()
 	end := s.l.signals.releasing(ctx, s)
-	s.last.outcome, s.last.err = s.l.finished(s.conclude(), s.try.claim.Record)
+	s.last.outcome, s.last.err = s.l.finished(s.conclude(now), s.try.claim.Record)
 	end(s.last.outcome)
 	return s.last.err
 }
 
 // conclude tells the nodes how the tenure ended.
-func (s *Lease) conclude() *saying { return s.try.settle(*s.last) }
+func (s *Lease) conclude(now time.Duration) *saying { return s.try.settle(*s.last, now) }
 
 // settle ends the holder's side, before the nodes are told: nothing of it may go
-// on when the next holder begins. It reports whether validity was over.
-func (s *Lease) settle() (late bool) {
-	if s.end() <= s.l.cfg.Clock.Now() {
+// on when the next holder begins. It reports when that was, and whether validity was
+// over.
+func (s *Lease) settle() (now time.Duration, late bool) {
+	now = s.l.cfg.Clock.Now()
+	if s.end() <= now {
 		s.lose(LostExpired)
 	}
 	s.mu.Lock()
@@ -115,7 +117,7 @@ func (s *Lease) settle() (late bool) {
 	if first && !late {
 		s.l.signals.held(s, "acquired")
 	}
-	return late
+	return now, late
 }
 
 // released counts until the outcome is certain, or every node has spoken once.

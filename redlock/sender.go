@@ -196,7 +196,7 @@ func (n *node) exchange(batch []*request, joined bool) {
 	}
 	if broken != nil {
 		for _, r := range again {
-			n.settle(r, vote{node: n.at, err: broken})
+			n.settle(r, vote{node: n.at, heard: n.l.cfg.Clock.Now(), err: broken})
 		}
 		n.life.Store(nil)
 		n.fail(broken)
@@ -205,12 +205,12 @@ func (n *node) exchange(batch []*request, joined bool) {
 
 // settle hands an outcome out, and keeps what is to be said again.
 func (n *node) settle(r *request, v vote) {
-	now := n.l.cfg.Clock.Now()
-	if v.err == nil || !r.kept(now) {
+	if v.err == nil || !r.kept(v.heard) {
 		r.answer(v, true)
 		return
 	}
 	r.answer(v, false)
+	now := n.l.cfg.Clock.Now()
 	r.due = now
 	if answered(v.err) { // it answers, and would say the same at once
 		r.due = min(now+r.pause, r.until)
@@ -266,7 +266,7 @@ func (n *node) pipeline(batch []*request) []vote {
 	votes := make([]vote, len(batch))
 	first, last := int64(0), int64(0)
 	for i, r := range batch {
-		v := vote{node: n.at, sent: sent, err: answers[i].err}
+		v := vote{node: n.at, sent: sent, heard: received, err: answers[i].err}
 		if v.err == nil || errors.Is(v.err, redis.Nil) {
 			v.reply, v.err = n.read(r, answers[i])
 		}

@@ -27,9 +27,7 @@ type settlement struct {
 // the TTL has passed: by then a grant has run out on its own. It is queued behind
 // the attempt's acquires, and dropped if none of them was sent.
 func (a *attempt) abandon() {
-	for i := range a.l.nodes {
-		a.settleOn(i, settlement{mode: modeAbandon}, func() bool { return !a.touched(i) }, func(vote, bool) {})
-	}
+	a.tell(settlement{mode: modeAbandon}, a.l.cfg.Clock.Now(), func(vote, bool) {}, func(i int) bool { return !a.touched(i) })
 }
 
 func (a *attempt) touched(i int) bool {
@@ -48,34 +46,40 @@ func leftNothing(err error) bool {
 }
 
 // settle tells all nodes.
-func (a *attempt) settle(s settlement) *saying {
+func (a *attempt) settle(s settlement, now time.Duration) *saying {
 	said := newSaying(len(a.l.nodes))
-	for i := range a.l.nodes {
-		a.settleOn(i, s, nil, said.add)
-	}
+	a.tell(s, now, said.add, nil)
 	return said
 }
 
 func settleSHA(l *life) string { return l.settle.sha }
 
-func (a *attempt) settleOn(i int, s settlement, unless func() bool, said func(vote, bool)) {
+func (a *attempt) tell(s settlement, now time.Duration, said func(vote, bool), unless func(node int) bool) {
 	l := a.l
 	a.mu.Lock()
 	highest := a.highest
 	a.mu.Unlock()
-	args := append(a.names[:len(a.names):len(a.names)], a.nonce, highest, s.mode, s.done, millis(s.retention), a.claim.Waiter)
+	args := make([]any, 0, len(a.names)+6+len(a.claim.Keys))
+	args = append(args, a.names...)
+	args = append(args, a.nonce, highest, s.mode, s.done, millis(s.retention), a.claim.Waiter)
 	for _, k := range a.claim.Keys {
 		args = append(args, l.channel(k))
 	}
-	l.work.Add(1) // under the caller's own count, so never from zero while Close waits
-	l.nodes[i].send(&request{
-		script: settleSHA, args: args, bytes: len(s.done), unless: unless,
-		until: l.cfg.Clock.Now() + a.claim.TTL, pause: a.claim.TTL / 4,
-		answer: func(v vote, final bool) {
-			said(v, final)
-			if final {
-				l.work.Done()
-			}
-		},
-	})
+	answer := func(v vote, final bool) {
+		said(v, final)
+		if final {
+			l.work.Done()
+		}
+	}
+	l.work.Add(len(l.nodes)) // under the caller's own count, so never from zero while Close waits
+	until := now + a.claim.TTL
+	requests := make([]request, len(l.nodes))
+	for i, n := range l.nodes {
+		r := &requests[i]
+		*r = request{script: settleSHA, args: args, bytes: len(s.done), until: until, pause: a.claim.TTL / 4, answer: answer}
+		if unless != nil {
+			r.unless = func() bool { return unless(i) }
+		}
+		n.send(r)
+	}
 }

@@ -18,7 +18,6 @@ import (
 // metrics carry no key and no ID: the claim's name and the outcome only.
 type signals struct {
 	tracer      trace.Tracer
-	clock       Clock
 	nodes       int
 	wait, hold  metric.Float64Histogram
 	losses      metric.Int64Counter
@@ -28,7 +27,7 @@ type signals struct {
 
 func newSignals(cfg Config) (*signals, error) {
 	m := cfg.Telemetry.Meter()
-	s := &signals{tracer: cfg.Telemetry.Tracer(), clock: cfg.Clock, nodes: len(cfg.Nodes)}
+	s := &signals{tracer: cfg.Telemetry.Tracer(), nodes: len(cfg.Nodes)}
 	var errs [5]error
 	s.wait, errs[0] = m.Float64Histogram("holdfast.lock.wait.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long an acquire took, until it was granted or gave up."))
@@ -57,7 +56,7 @@ type acquireSpan struct {
 	ctx   context.Context
 	claim Claim
 	span  trace.Span
-	start time.Duration
+	start time.Time
 }
 
 func (s *signals) acquiring(ctx context.Context, c Claim) *acquireSpan {
@@ -66,11 +65,11 @@ func (s *signals) acquiring(ctx context.Context, c Claim) *acquireSpan {
 		name += " " + c.Name
 	}
 	ctx, span := s.tracer.Start(ctx, name, trace.WithAttributes(named(c.Name, holdfast.AttrLockNodes.Int(s.nodes))...))
-	return &acquireSpan{signals: s, ctx: ctx, claim: c, span: span, start: s.clock.Now()}
+	return &acquireSpan{signals: s, ctx: ctx, claim: c, span: span, start: time.Now()}
 }
 
 func (a *acquireSpan) end(lease *Lease, err error, seen sighting) {
-	waited := (a.clock.Now() - a.start).Seconds()
+	waited := time.Since(a.start).Seconds()
 	outcome := outcomeOf(err)
 	a.wait.Record(a.ctx, waited, metric.WithAttributes(named(a.claim.Name, holdfast.AttrLockOutcome.String(outcome))...))
 	if seen.holder != 0 {
@@ -119,7 +118,7 @@ func (s *signals) releasing(ctx context.Context, lease *Lease) func(Outcome) {
 
 // held counts a lease that was settled without loss; lost counts the others.
 func (s *signals) held(lease *Lease, outcome string) {
-	s.hold.Record(lease.ctx, (s.clock.Now() - lease.acquired).Seconds(),
+	s.hold.Record(lease.ctx, time.Since(lease.began).Seconds(),
 		metric.WithAttributes(named(lease.try.claim.Name, holdfast.AttrLockOutcome.String(outcome))...))
 }
 

@@ -35,14 +35,16 @@ func (t *tokens) propose(now, seen int64) int64 {
 	return next
 }
 
-// readClocks makes sure that a majority of the nodes' clocks is known, before the
-// first proposal. Joining a node reads its clock, so it is seldom needed.
-func (l *Locker) readClocks(ctx context.Context) error {
-	if l.clocks.heard() >= l.need {
+// readClocks makes sure, before the first proposal, that a majority of the nodes'
+// clocks is known, and one that agrees, if there is any: who knows no such
+// majority cannot tell a clock that is off. Joining a node reads its clock, so
+// there is seldom anything to ask.
+func (l *Locker) readClocks(ctx context.Context, ttl time.Duration) error {
+	if l.clocks.agreed(margin(ttl), l.cfg.Clock.Now()) {
 		return nil
 	}
-	return l.collect(ctx, "read time", l.ask("TIME"), func(seen []vote, _ int) bool {
-		return count(seen, codeOK) >= l.need
+	return l.collect(ctx, "read time", l.ask("TIME"), func(seen []vote, pending int) bool {
+		return count(seen, codeOK) >= l.need && (pending == 0 || l.clocks.agreed(margin(ttl), l.cfg.Clock.Now()))
 	})
 }
 

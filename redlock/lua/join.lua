@@ -23,7 +23,7 @@ if not text then life, boot, text = '', at, marker end -- no marker, or none of 
 
 local verdict = 'FRESH'
 if marker ~= '' and text ~= config then verdict = 'CONFIG'
-elseif life == run and tonumber(boot) <= now then verdict = 'JOINED' end
+elseif marker ~= '' and (life == run or run == 'ungated') and tonumber(boot) <= now then verdict = 'JOINED' end -- who cannot tell believes the marker
 if verdict == 'JOINED' then return {verdict, at, marker} end
 
 if mode == 'replace' or (mode == 'found' and verdict == 'FRESH') then
