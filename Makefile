@@ -2,7 +2,7 @@
 # what a target needs beyond them it installs, if it runs as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race example readme fmt fmt-check vet lint tidy-check portable tools-test bench-test bench-locks bench-leases cover clean
+.PHONY: help build test race test-slow example readme fmt fmt-check vet lint tidy-check portable tools-test bench-test bench-locks bench-leases cover clean
 
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
@@ -21,12 +21,17 @@ build: ## compile everything
 
 # -count=1: go's cache of results knows nothing of servers and clocks.
 test: ## run the tests, on embedded and on real servers
-	@build/install redis-server initdb
+	@build/install gcc redis-server initdb
 	$(GOTEST) -count=1 -timeout=5m $(TESTFLAGS) ./...
 
 race: ## run the tests under the race detector, in a random order
 	@build/install gcc redis-server initdb
 	CGO_ENABLED=1 $(GOTEST) -race -shuffle=on -count=1 -timeout=10m $(TESTFLAGS) ./...
+
+# RACE=1 runs the slow set under the race detector.
+test-slow: ## run the tests that take minutes: long histories, many races, many leases
+	@build/install gcc redis-server
+	$(if $(RACE),CGO_ENABLED=1) $(GOTEST) $(if $(RACE),-race) -tags=slow -run='^TestSlow' -count=1 -timeout=15m -v $(TESTFLAGS) ./redlock
 
 example: ## run examples/payments, safe and unsafe, and check its provider's book
 	@build/example
@@ -76,7 +81,7 @@ bench-leases: ## hold 20,000 leases for 25 s; fail if one is lost or costs a gor
 	go -C bench run ./leases $(BENCHFLAGS)
 
 cover: ## write cover.out, and print the coverage of each function
-	@build/install redis-server initdb
+	@build/install gcc redis-server initdb
 	go test -count=1 -timeout=5m -coverpkg=./... -coverprofile=cover.out ./...
 	go tool cover -func=cover.out
 

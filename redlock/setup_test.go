@@ -67,11 +67,7 @@ func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	}
 	cfg.NodeTimeout = min(cfg.TTL*3/2, 5*time.Second)
 	cfg.Ungated = true // embedded nodes are; the others are gated all the same
-	if cfg.Namespace == "holdfast:" {
-		h := fnv.New32a() // tests share servers, and not configurations
-		_, _ = h.Write([]byte(configText(cfg)))
-		cfg.Namespace = fmt.Sprintf("holdfast:%x:", h.Sum32())
-	}
+	cfg.Namespace = apart(cfg)
 	l, err := build(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -105,6 +101,14 @@ func eventually(tb testing.TB, what string, ok func() bool) {
 			tb.Fatal("never: " + what)
 		}
 	}
+}
+
+// apart is a namespace for those of one configuration: tests share servers, and
+// not configurations.
+func apart(cfg Config) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(configText(cfg)))
+	return fmt.Sprintf("holdfast:%x:", h.Sum32())
 }
 
 // season makes the nodes old enough to vote: a fresh one would not, for MaxTTL.

@@ -7,6 +7,9 @@
 // A TestMain or a command takes [StartRedis] and [StartPostgres], which return
 // errors.
 //
+// What is done to a server: [Redis] is killed, wiped, paused, and its clock
+// shifted; a [Proxy] before it loses what is sent; [DeadAddr] was never there.
+//
 // On Linux the servers end with the process that started them, even when that
 // is killed; elsewhere they survive a kill -9 of it. The package needs Unix
 // signals.

@@ -21,6 +21,7 @@ type program struct {
 
 var (
 	redisServer = program{name: "redis-server", debian: "redis-server", brew: "redis"}
+	compiler    = program{name: "gcc", debian: "gcc libc6-dev", brew: "gcc"}
 	// initdb stands for all of PostgreSQL: its siblings are in the same folder.
 	// Debian and Homebrew keep that folder out of PATH.
 	postgresInitdb = program{name: "initdb", debian: "postgresql", brew: "postgresql", beside: []string{

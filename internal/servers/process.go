@@ -34,7 +34,7 @@ func spawn(cmd *exec.Cmd, dir string, orphan syscall.Signal) (*process, error) {
 	}
 	defer out.Close() // the child has its own copy
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // so that failure can read the log
+	cmd.Env = append(cmd.Environ(), "LC_ALL=C") // so that failure can read the log
 	endWithParent(cmd, orphan)
 
 	started := make(chan error)

@@ -55,12 +55,17 @@ func TestArgumentsReachTheServer(t *testing.T) {
 	if err := c.Set(t.Context(), "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	r.Kill()
-	if err := r.Start(); err != nil {
+	if err := r.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := c.Get(t.Context(), "k").Result(); v != "v" {
 		t.Errorf("got %q, %v: an append-only file outlives kill -9", v, err)
+	}
+	if err := r.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.DBSize(t.Context()).Result(); n != 0 || err != nil {
+		t.Errorf("%d keys outlive a wipe, %v", n, err)
 	}
 }
 

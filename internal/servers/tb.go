@@ -6,15 +6,26 @@ import (
 	"testing"
 )
 
-// RedisNodes starts n independent redis-servers that keep nothing on disk, all
-// at once, and closes them when the test ends.
-func RedisNodes(tb testing.TB, n int) []*Redis {
+// RedisNodes starts n independent redis-servers as [StartRedis] does, all at
+// once, and closes them when the test ends.
+func RedisNodes(tb testing.TB, n int, args ...string) []*Redis {
+	tb.Helper()
+	return redisNodes(tb, n, StartRedis, args)
+}
+
+// ClockNodes is [RedisNodes] by [StartRedisWithClock].
+func ClockNodes(tb testing.TB, n int, args ...string) []*Redis {
+	tb.Helper()
+	return redisNodes(tb, n, StartRedisWithClock, args)
+}
+
+func redisNodes(tb testing.TB, n int, start func(string, ...string) (*Redis, error), args []string) []*Redis {
 	tb.Helper()
 	nodes, errs := make([]*Redis, n), make([]error, n)
 	var starts sync.WaitGroup
 	for i := range nodes {
 		dir := tb.TempDir()
-		starts.Go(func() { nodes[i], errs[i] = StartRedis(dir) })
+		starts.Go(func() { nodes[i], errs[i] = start(dir, args...) })
 	}
 	starts.Wait()
 	for i, err := range errs { // first all clean-ups, then the verdict
