@@ -121,6 +121,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 	}()
 	var last error
 	for try, tries := 0, 0; ; try, tries = try+1, tries+1 {
+		back := l.returns.await()
 		lease, err := l.try(ctx, c, visit, seen)
 		if freed != nil && (err == nil || errors.Is(err, ErrHeld)) {
 			freed.unused = false
@@ -139,6 +140,8 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		woken := freed.woken
 		if errors.Is(err, ErrNoQuorum) {
 			woken = nil // what is missing is nodes; what is heard may be our own failed try, cleaned up
+		} else {
+			back = nil
 		}
 		timer := time.NewTimer(min(pauseAfter(seed, tries, try)*time.Duration(l.wakes.place(freed)), longestPause))
 		select {
@@ -146,6 +149,8 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		case <-woken:
 			timer.Stop()
 			freed.unused, try = true, -1
+		case <-back:
+			timer.Stop()
 		case <-over:
 			timer.Stop()
 			return nil, last

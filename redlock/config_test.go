@@ -108,10 +108,10 @@ func TestTheKeyOfAJobWithTheLongestKindAndIDIsAccepted(t *testing.T) {
 }
 
 func TestOurClientsNeverRepeatACommand(t *testing.T) {
-	user := &redis.Options{Addr: "a:1", Username: "u", Password: "p", MaxRetries: 9, ReadTimeout: time.Hour, PoolSize: 300}
+	user := &redis.Options{Addr: "a:1", Username: "u", Password: "p", MaxRetries: 9, ReadTimeout: time.Hour, PoolSize: 3}
 	o := ownOptions(user, 100*time.Millisecond)
 	if o.MaxRetries != -1 || !o.ContextTimeoutEnabled || o.ReadTimeout != 100*time.Millisecond || o.PoolTimeout != 100*time.Millisecond ||
-		o.DialerRetries != 1 || o.Username != "u" || o.Password != "p" || o.PoolSize > 10 {
+		o.DialerRetries != 1 || o.Username != "u" || o.Password != "p" || o.PoolSize < 100 {
 		t.Errorf("%+v", o)
 	}
 	if user.MaxRetries != 9 || user.ReadTimeout != time.Hour {

@@ -54,10 +54,36 @@ func (n *node) join() error {
 			n.mu.Lock()
 			n.down = nil
 			n.mu.Unlock()
+			n.l.returns.tell()
 			return nil
 		}
 	}
 	return fmt.Errorf("redlock: node %s: another server at each look", n.name)
+}
+
+// returns wakes those who wait for a quorum when a node has joined.
+type returns struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+// await is closed at the next return.
+func (r *returns) await() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next == nil {
+		r.next = make(chan struct{})
+	}
+	return r.next
+}
+
+func (r *returns) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next != nil {
+		close(r.next)
+		r.next = nil
+	}
 }
 
 // call is one round trip with a deadline of its own.

@@ -45,9 +45,10 @@ func ownOptions(user *redis.Options, timeout time.Duration) *redis.Options {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.Limiter, o.OnConnect, o.ClientSideCacheConfig, o.ClientSideCache, o.AutoPipelineOptions = nil, nil, nil, nil, nil
-	// One for the sender, one to join on, and some for who looks at the node
-	// beside it. The user's own figure is for another load.
-	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 4, 0, 0, 0
+	// Few are used: one by the sender, one to join on, one to hear releases. But
+	// after as many failed dials as the pool is large go-redis looks at the node
+	// once a second only, and whether it is back is for the sender to find out.
+	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 256, 0, 4, 0
 	return &o
 }
 

@@ -112,7 +112,7 @@ func hastyLocker(tb testing.TB, nodes []Node) *Locker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	season(tb, l)
+	season(l)
 	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			tb.Error(err)

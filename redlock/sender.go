@@ -16,6 +16,9 @@ const (
 	maxBatchBytes = 1 << 20 // of results; one alone may have no more than 64 KiB
 )
 
+// longestRest is the longest pause before a node that is down is looked at again.
+const longestRest = 250 * time.Millisecond
+
 // request is one command for one node.
 type request struct {
 	script func(*life) string // the SHA to call; nil: args is the whole command
@@ -74,7 +77,7 @@ func (n *node) serve() {
 	for n.wait() {
 		if err := n.join(); err != nil {
 			n.rest(min(pause, n.fail(err)))
-			pause = min(max(2*pause, 10*time.Millisecond), time.Second)
+			pause = min(max(2*pause, 10*time.Millisecond), longestRest)
 			continue
 		}
 		pause = 0

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	season(tb, l)
+	season(l)
 	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			tb.Error(err)
@@ -111,20 +112,23 @@ func apart(cfg Config) string {
 	return fmt.Sprintf("holdfast:%x:", h.Sum32())
 }
 
-// season makes the nodes old enough to vote: a fresh one would not, for MaxTTL.
-// What cannot be reached, or is not gated, is left as it is.
-func season(tb testing.TB, l *Locker) {
-	tb.Helper()
+// season makes the nodes old enough to vote, once: a fresh one would not, for
+// MaxTTL, and one that restarts later does not. What cannot be reached, or is not
+// gated, is left as it is.
+func season(l *Locker) {
 	for _, n := range l.nodes {
-		info, err := n.client().Info(tb.Context(), "server").Result()
-		if run := infoField(info, "run_id"); err == nil && run != "" {
-			marker := run + ":1:" + l.config
-			if err := n.client().SetNX(tb.Context(), l.markerKey(), marker, 0).Err(); err != nil {
-				tb.Fatal(err)
-			}
+		info, err := n.client().Info(context.Background(), "server").Result()
+		run, port := infoField(info, "run_id"), infoField(info, "tcp_port") // a proxy has another
+		if err != nil || run == "" {
+			continue
+		}
+		if _, done := seasoned.LoadOrStore(port+l.markerKey(), true); !done {
+			_ = n.client().SetNX(context.Background(), l.markerKey(), run+":1:"+l.config, 0).Err()
 		}
 	}
 }
+
+var seasoned sync.Map
 
 // client is go-redis's own, for a look at the node beside its sender.
 func (n *node) client() *redis.Client { return n.wire.(redisWire).client }

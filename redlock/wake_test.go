@@ -68,6 +68,7 @@ func TestAWakeIsHandedOnByWhoIsCancelledInItsTry(t *testing.T) {
 		}
 		return first != nil
 	})
+	pause(t.Context(), 450*time.Millisecond) // by now it rests for half a second or more
 	swallow(t, m[0])
 	swallow(t, m[1])
 	l.wakes.heard(0, l.channel(key), "10")
