@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -33,7 +34,7 @@ func (s *Lease) extend(told func(*round)) {
 	end := s.end()
 	requests, now := make([]request, len(l.nodes)), l.cfg.Clock.Now()
 	for i, n := range l.nodes {
-		requests[i] = request{script: extendSHA, args: append(args[:len(args):len(args)], l.clocks.on(i, end, now)), answer: r.hear}
+		requests[i] = request{script: extendSHA, args: append(slices.Clip(args), l.clocks.on(i, end, now)), answer: r.hear}
 		n.send(&requests[i])
 	}
 }

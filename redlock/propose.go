@@ -1,0 +1,55 @@
+package redlock
+
+import "slices"
+
+// proposal is what is asked of all nodes.
+type proposal struct {
+	seen  int64  // the highest token heard of
+	done  string // what a completion record is to them
+	again bool   // the last token once more
+}
+
+// What the acquire script is told about completion records.
+const (
+	doneAsk   = "ask"   // answer with one
+	doneAdopt = "adopt" // grant all the same, and answer with it
+	doneNone  = "none"  // the claim has none
+)
+
+// propose sends one token to every node. One that is said again to nodes that did
+// not answer has another full timeout.
+func (a *attempt) propose(p proposal) *tally {
+	l := a.l
+	a.mu.Lock()
+	token := a.highest
+	if !p.again {
+		token = l.propose(l.clocks.nodeNow(), p.seen)
+	}
+	t := &tally{nodes: len(l.nodes), need: l.need, token: token}
+	a.tally, a.told, a.highest = t, false, max(a.highest, token)
+	for i := range a.pending {
+		a.pending[i]++
+	}
+	a.mu.Unlock()
+	args := slices.Concat(a.names, []any{a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL)})
+	answer := func(v vote, final bool) {
+		if final {
+			v.token = token
+			a.deliver(v)
+		}
+	}
+	requests := make([]request, len(l.nodes))
+	for i, n := range l.nodes {
+		r := &requests[i]
+		*r = request{script: acquireSHA, args: args, answer: answer}
+		if p.again {
+			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
+			r.unless = func() bool { return !a.open() }
+		}
+		n.send(r)
+	}
+	return t
+}
+
+func acquireSHA(l *life) string { return l.acquire.sha }
+
