@@ -133,4 +133,3 @@ func timeOf(text []string) int64 {
 	micro, _ := strconv.ParseInt(text[1], 10, 64)
 	return sec*1e6 + micro
 }
-

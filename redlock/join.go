@@ -2,11 +2,8 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -59,31 +56,6 @@ func (n *node) join() error {
 		}
 	}
 	return fmt.Errorf("redlock: node %s: another server at each look", n.name)
-}
-
-// returns wakes those who wait for a quorum when a node has joined.
-type returns struct {
-	mu   sync.Mutex
-	next chan struct{}
-}
-
-// await is closed at the next return.
-func (r *returns) await() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next == nil {
-		r.next = make(chan struct{})
-	}
-	return r.next
-}
-
-func (r *returns) tell() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next != nil {
-		close(r.next)
-		r.next = nil
-	}
 }
 
 // call is one round trip with a deadline of its own.
@@ -175,72 +147,4 @@ func (n *node) load(w wire, l life) (run string, err error) {
 		}
 	}
 	return n.readRunID(answers[3])
-}
-
-// found allows a fresh node to be given our configuration. Two fleets that start
-// with different ones must not lock each other out, each with a minority of
-// nodes: so it takes a majority of answers none of which shows another
-// configuration, and whoever founds several nodes founds them in the order of
-// their names. The first node decides who goes on.
-func (l *Locker) found(n *node) error {
-	l.founding.Lock()
-	defer l.founding.Unlock()
-	seen := make([]vote, len(l.nodes))
-	var looks sync.WaitGroup
-	for i, o := range l.nodes {
-		looks.Go(func() {
-			a := o.call(o.wire, []any{"GET", l.markerKey()})[0]
-			seen[i] = vote{node: i, reply: reply{fields: a.text}, err: a.err}
-			if errors.Is(a.err, redis.Nil) {
-				seen[i] = vote{node: i}
-			}
-		})
-	}
-	looks.Wait()
-	for i, v := range seen {
-		if v.err == nil && len(v.reply.fields) > 0 && configOf(v.reply.fields[0]) != l.config {
-			return l.configError(l.nodes[i], v.reply.fields[0])
-		}
-	}
-	if len(seen)-countFailed(seen) < l.need {
-		return l.noQuorum("join", seen)
-	}
-	earlier := slices.Clone(l.nodes)
-	slices.SortFunc(earlier, func(a, b *node) int { return strings.Compare(a.name, b.name) })
-	for _, o := range earlier {
-		if o == n {
-			break
-		}
-		if v := seen[o.at]; v.err == nil && len(v.reply.fields) == 0 {
-			if err := l.foundFirst(o); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// foundFirst gives a fresh node that comes before another its marker. One that
-// fails meanwhile decides nothing.
-func (l *Locker) foundFirst(o *node) error {
-	conn := o.wire.pin()
-	defer func() { _ = conn.close() }()
-	run, err := o.runID(conn)
-	if err != nil {
-		return nil // its own sender will tell
-	}
-	if r, err := o.askToJoin(conn, run, joinFound); err == nil && r.code == codeConfig {
-		return l.configError(o, r.fields[0])
-	}
-	return nil
-}
-
-// configOf is what a marker says after run_id and boot.
-func configOf(marker string) string {
-	parts := strings.SplitN(marker, ":", 3)
-	return parts[len(parts)-1]
-}
-
-func (l *Locker) configError(n *node, marker string) error {
-	return &ConfigError{Node: n.name, Theirs: configOf(marker), Ours: l.config}
 }

@@ -52,4 +52,3 @@ func (a *attempt) propose(p proposal) *tally {
 }
 
 func acquireSHA(l *life) string { return l.acquire.sha }
-
