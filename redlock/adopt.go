@@ -36,7 +36,7 @@ func (a *attempt) adopt(lease *Lease) error {
 	defer lease.settling.Unlock()
 	lease.last = &settlement{mode: modeFinish, done: c.text(), retention: left}
 	now, _ := lease.settle()
-	outcome, err := a.l.finished(lease.conclude(now), a.claim.Record)
+	outcome, err := a.l.finishOutcome(lease.conclude(now), a.claim.Record)
 	lease.last.outcome, lease.last.err = outcome, err
 	if err == nil {
 		return &DoneError{Key: a.claim.Record, Record: c.record}

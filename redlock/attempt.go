@@ -22,12 +22,13 @@ type attempt struct {
 	verdicts chan verdict // room for one: of the current tally
 
 	mu      sync.Mutex
-	tally   *tally // of the last proposal
-	told    bool   // its verdict
-	highest int64  // token proposed
-	pending []int  // per node: acquires without an answer
-	asked   []bool // per node: an acquire of ours may have arrived there
-	lease   *Lease // set when won: later grants go there
+	tally   *tally        // of the last proposal
+	told    bool          // its verdict
+	highest int64         // token proposed
+	since   time.Duration // when it was proposed, or shortly before
+	pending []int         // per node: acquires without an answer
+	asked   []bool        // per node: an acquire of ours may have arrived there
+	lease   *Lease        // set when won: later grants go there
 	record  completion
 }
 
@@ -48,7 +49,8 @@ func (a *attempt) run(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, "acquire")
 	}
-	if err := a.l.readClocks(ctx, a.claim.TTL); err != nil {
+	a.since = a.l.cfg.Clock.Now()
+	if err := a.l.readClocks(ctx, a.claim.TTL, a.since); err != nil {
 		return nil, err
 	}
 	lease, err := a.vote(ctx)

@@ -142,10 +142,13 @@ func (o offset) covers(point, margin, now time.Duration) bool {
 	return o.heard && low-margin/2 <= point && point <= high+margin/2
 }
 
-// nodeNow is the nodes' time in microseconds: our clock plus the median of what
-// is known of theirs. It is 0 before any node told.
-func (c *clocks) nodeNow() int64 {
-	var ahead []time.Duration
+// nodeNow is the nodes' time in microseconds.
+func (c *clocks) nodeNow() int64 { return c.nodesAt(c.clock.Now()) }
+
+// nodesAt is the nodes' time, in microseconds, at a time of ours: that plus the
+// median of what is known of theirs. It is 0 before any node told.
+func (c *clocks) nodesAt(now time.Duration) int64 {
+	ahead := make([]time.Duration, 0, 7)
 	for _, o := range *c.known.Load() {
 		if o.heard {
 			ahead = append(ahead, o.low+(o.high-o.low)/2)
@@ -155,7 +158,7 @@ func (c *clocks) nodeNow() int64 {
 		return 0
 	}
 	slices.Sort(ahead)
-	return (c.clock.Now() + ahead[len(ahead)/2]).Microseconds()
+	return (now + ahead[len(ahead)/2]).Microseconds()
 }
 
 // on is the earliest that the node's clock may show at a time of ours, as known

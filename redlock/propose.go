@@ -23,8 +23,12 @@ func (a *attempt) propose(p proposal) *tally {
 	a.mu.Lock()
 	token := a.highest
 	if !p.again {
-		token = l.propose(l.clocks.nodeNow(), p.seen)
+		if a.highest > 0 {
+			a.since = l.cfg.Clock.Now()
+		}
+		token = l.propose(l.clocks.nodesAt(a.since), p.seen)
 	}
+	since := a.since
 	t := &tally{nodes: len(l.nodes), need: l.need, token: token}
 	a.tally, a.told, a.highest = t, false, max(a.highest, token)
 	for i := range a.pending {
@@ -35,6 +39,9 @@ func (a *attempt) propose(p proposal) *tally {
 	answer := func(v vote, final bool) {
 		if final {
 			v.token = token
+			if p.again { // who had granted it says so again, and its grant is no younger
+				v.sent = since
+			}
 			a.deliver(v)
 		}
 	}

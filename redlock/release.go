@@ -46,7 +46,7 @@ func (s *Lease) Release(ctx context.Context) (Outcome, error) {
 		return Expired, nil
 	}
 	end := s.l.signals.releasing(ctx, s)
-	s.last.outcome, s.last.err = s.l.released(said)
+	s.last.outcome, s.last.err = s.l.releaseOutcome(said)
 	end(s.last.outcome)
 	return s.last.outcome, s.last.err
 }
@@ -91,7 +91,7 @@ func (s *Lease) finish(ctx context.Context, kind string, r holdfast.Record, rete
 	}
 	now, _ := s.settle()
 	end := s.l.signals.releasing(ctx, s)
-	s.last.outcome, s.last.err = s.l.finished(s.conclude(now), s.try.claim.Record)
+	s.last.outcome, s.last.err = s.l.finishOutcome(s.conclude(now), s.try.claim.Record)
 	end(s.last.outcome)
 	return s.last.err
 }
@@ -120,38 +120,44 @@ func (s *Lease) settle() (now time.Duration, late bool) {
 	return now, late
 }
 
-// released counts until the outcome is certain, or every node has spoken once.
-func (l *Locker) released(said *saying) (Outcome, error) {
-	for {
-		votes := said.votes(false)
-		switch {
-		case count(votes, codeOK) >= l.need:
-			return Released, nil
-		case count(votes, codeNone)+count(votes, codeStale) > len(l.nodes)-l.need:
-			return Expired, nil
-		case len(votes) < len(l.nodes):
-			<-said.news
-			continue
-		case len(l.nodes)-countFailed(votes) >= l.need:
-			return Released, nil // some had missed our grant; on a majority nothing of ours is left
-		}
-		return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", votes))
-	}
+// released is certain when a majority has told, or every node has spoken once.
+func (l *Locker) released(s *saying) bool {
+	return s.count(codeOK) >= l.need || l.notOurs(s) || all(s.spoke)
 }
 
-// finished counts until the record is committed or refused for good, or no node
-// has more to say.
-func (l *Locker) finished(said *saying, key string) (Outcome, error) {
-	for {
-		votes := said.votes(true)
-		switch {
-		case count(votes, codeOK) >= l.need:
-			return Released, nil
-		case count(votes, codeStale) > len(l.nodes)-l.need:
-			return Expired, fmt.Errorf("redlock: finish %q: %w", key, ErrStale)
-		case len(votes) == len(l.nodes):
-			return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("finish", votes))
-		}
-		<-said.news
+// notOurs reports whether no majority can have been ours any more.
+func (l *Locker) notOurs(s *saying) bool {
+	return s.count(codeNone)+s.count(codeStale) > len(l.nodes)-l.need
+}
+
+// releaseOutcome waits for a release.
+func (l *Locker) releaseOutcome(s *saying) (Outcome, error) {
+	<-s.over
+	switch {
+	case s.count(codeOK) >= l.need:
+		return Released, nil
+	case l.notOurs(s):
+		return Expired, nil
+	case s.answered() >= l.need:
+		return Released, nil // some had missed our grant; on a majority nothing of ours is left
 	}
+	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("release", s.votes()))
+}
+
+// finished is certain when the record is committed or refused for good, or no
+// node has more to say.
+func (l *Locker) finished(s *saying) bool {
+	return s.count(codeOK) >= l.need || s.count(codeStale) > len(l.nodes)-l.need || all(s.final)
+}
+
+// finishOutcome waits for a finish.
+func (l *Locker) finishOutcome(s *saying, key string) (Outcome, error) {
+	<-s.over
+	switch {
+	case s.count(codeOK) >= l.need:
+		return Released, nil
+	case s.count(codeStale) > len(l.nodes)-l.need:
+		return Expired, fmt.Errorf("redlock: finish %q: %w", key, ErrStale)
+	}
+	return Unknown, fmt.Errorf("%w: %w", ErrUnknown, l.noQuorum("finish", s.votes()))
 }

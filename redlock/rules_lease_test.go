@@ -142,7 +142,7 @@ func releaseSaidAgain(t *testing.T, nodes []Node) {
 	old := take(t, l, Key(key))
 	release(t, old, Released)
 	next := take(t, l, Key(key))
-	if o, _ := l.released(old.try.settle(settlement{mode: modeRelease}, l.cfg.Clock.Now())); o == Released {
+	if o, _ := l.releaseOutcome(old.try.settle(settlement{mode: modeRelease}, l.cfg.Clock.Now())); o == Released {
 		t.Fatal("the old lease released again")
 	}
 	if err := next.Check(t.Context()); err != nil {

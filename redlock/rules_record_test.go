@@ -113,7 +113,7 @@ func finishTwice(t *testing.T, nodes []Node) {
 		}
 	}
 	// On the nodes too: its reply was lost, and it is sent again.
-	if _, err := l.finished(s.try.settle(*s.last, l.cfg.Clock.Now()), key); err != nil {
+	if _, err := l.finishOutcome(s.try.settle(*s.last, l.cfg.Clock.Now()), key); err != nil {
 		t.Fatal(err)
 	}
 	other := take(t, l, job(newKey(t)))

@@ -47,7 +47,11 @@ func leftNothing(err error) bool {
 
 // settle tells all nodes.
 func (a *attempt) settle(s settlement, now time.Duration) *saying {
-	said := newSaying(len(a.l.nodes))
+	judge := a.l.released
+	if s.mode == modeFinish {
+		judge = a.l.finished
+	}
+	said := newSaying(len(a.l.nodes), judge)
 	a.tell(s, now, said.add, nil)
 	return said
 }

@@ -71,7 +71,9 @@ func (s *signals) acquiring(ctx context.Context, c Claim) *acquireSpan {
 func (a *acquireSpan) end(lease *Lease, err error, seen sighting) {
 	waited := time.Since(a.start).Seconds()
 	outcome := outcomeOf(err)
-	a.wait.Record(a.ctx, waited, metric.WithAttributes(named(a.claim.Name, holdfast.AttrLockOutcome.String(outcome))...))
+	if a.wait.Enabled(a.ctx) {
+		a.wait.Record(a.ctx, waited, metric.WithAttributes(named(a.claim.Name, holdfast.AttrLockOutcome.String(outcome))...))
+	}
 	if seen.holder != 0 {
 		a.contentions.Add(a.ctx, 1, metric.WithAttributes(named(a.claim.Name)...))
 		a.span.SetAttributes(holdfast.AttrLockHolder.Int64(seen.holder))
@@ -118,6 +120,9 @@ func (s *signals) releasing(ctx context.Context, lease *Lease) func(Outcome) {
 
 // held counts a lease that was settled without loss; lost counts the others.
 func (s *signals) held(lease *Lease, outcome string) {
+	if !s.hold.Enabled(lease.ctx) {
+		return
+	}
 	s.hold.Record(lease.ctx, time.Since(lease.began).Seconds(),
 		metric.WithAttributes(named(lease.try.claim.Name, holdfast.AttrLockOutcome.String(outcome))...))
 }
@@ -128,6 +133,9 @@ func (s *signals) lost(lease *Lease) {
 }
 
 func (s *signals) renewed(lease *Lease, lost Why, err error) {
+	if !s.renewals.Enabled(lease.ctx) {
+		return
+	}
 	outcome := "acquired"
 	switch {
 	case lost != "":

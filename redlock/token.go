@@ -39,8 +39,8 @@ func (t *tokens) propose(now, seen int64) int64 {
 // clocks is known, and one that agrees, if there is any: who knows no such
 // majority cannot tell a clock that is off. Joining a node reads its clock, so
 // there is seldom anything to ask.
-func (l *Locker) readClocks(ctx context.Context, ttl time.Duration) error {
-	if l.clocks.agreed(margin(ttl), l.cfg.Clock.Now()) {
+func (l *Locker) readClocks(ctx context.Context, ttl, now time.Duration) error {
+	if l.clocks.agreed(margin(ttl), now) {
 		return nil
 	}
 	return l.collect(ctx, "read time", l.ask("TIME"), func(seen []vote, pending int) bool {
