@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -19,17 +20,25 @@ import (
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis tells of every node that tests take down
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("8") // tests wait for nodes and time more than they compute
+	}
 	code := m.Run()
 	stopServers()
 	stopFleet()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := goleak.Find(toxicLeak); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
 	os.Exit(code)
 }
+
+// toxicLeak is a goroutine that toxiproxy leaves behind now and then when a
+// connection ends while a fault is put on it.
+var toxicLeak = goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run")
 
 // minis starts three in-process nodes for one test.
 func minis(tb testing.TB) []*miniredis.Miniredis {
