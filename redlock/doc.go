@@ -16,21 +16,29 @@
 //
 // Two leases of one key are never valid at once as long as no node that counted
 // for both stepped its clock by more than the margin (10 % of the TTL, at least
-// 20 ms), and no node forgot a grant while it lived: a node that restarts without
-// its data, or that fails over to a replica that lags, forgets. The holder must
-// stop when its context ends, and nothing outside a process can make a paused
-// one stop: write the token with every effect and refuse lower ones.
+// 20 ms). A node that restarts, with or without its data, does not vote until
+// every lock that it may have forgotten has run out, and the holders set their
+// grants on it again; a node that is swapped for another behind one address,
+// without a restart, cannot be told from outside. The holder must stop when its
+// context ends, and nothing outside a process can make a paused one stop: write
+// the token with every effect and refuse lower ones.
 //
-// A completion record answers while a majority of nodes keeps it. Where a
-// minority has one, those nodes do not grant, and the others decide; when too
-// few of them answer, the claim gets a [NoQuorumError] until they do or the
-// record's retention passes. Nodes without persistence forget records when they
-// restart.
+// A completion record answers while a majority of nodes keeps it. One that fewer
+// keep is completed before it is answered. Nodes without persistence forget
+// records when they restart.
+//
+// The protocol, with its proofs and assumptions, is in docs/protocol.md.
+//
+// # Start-up
+//
+// Every node carries the fleet's configuration; who differs gets a [ConfigError],
+// and [Reconfigure] changes it. The first start of new nodes waits MaxTTL, once:
+// see [Locker.Ready]. [Locker.Check] looks for what will hurt later.
 //
 // # Costs
 //
 // One round trip to all nodes for a grant, one for the settlement; the answer of
 // a majority is enough, so one slow or dead node delays nothing. An extension
-// every third of the TTL. Goroutines: one for all leases, three per node from
-// the first wait on, and one per command in flight.
+// every third of the TTL. Goroutines: one for all leases, one per node, and two
+// more per node from the first wait on.
 package redlock
