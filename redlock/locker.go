@@ -25,6 +25,7 @@ type Locker struct {
 	signals *signals
 
 	founding sync.Mutex                  // one fresh node at a time
+	warned   sync.Once                   // of what Check saw
 	propose  func(now, seen int64) int64 // a new token
 	nonce    func() string               // a new nonce
 
