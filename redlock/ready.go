@@ -21,12 +21,22 @@ func (l *Locker) Ready(ctx context.Context) error {
 		return err
 	}
 	defer l.leave()
+	patience, cancel := context.WithCancel(ctx) // what also ends with the Locker
+	defer cancel()
+	stop := context.AfterFunc(l.open, cancel)
+	defer stop()
 	for try := 0; ; try++ {
 		votes, err := l.standings(ctx)
 		if err != nil {
 			return err
 		}
-		if count(votes, codeOK) >= l.need {
+		willing := 0
+		for _, v := range votes {
+			if v.yes(codeOK) {
+				willing++
+			}
+		}
+		if willing >= l.need {
 			return nil
 		}
 		why := l.nobody("ready", votes)
@@ -36,7 +46,7 @@ func (l *Locker) Ready(ctx context.Context) error {
 		if try == 0 {
 			l.cfg.Logger.InfoContext(ctx, "waiting for lock nodes", "why", why)
 		}
-		pause(ctx, soonest(votes))
+		pause(patience, soonest(votes))
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", ended(ctx, "ready"), why)
 		}
