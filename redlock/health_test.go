@@ -136,7 +136,7 @@ func TestAStalledHolderIsExtendedNoMore(t *testing.T) {
 			t.Errorf("lost after %v without a beat", silent)
 		}
 		s.Beat() // too late
-		lostFor(t, s, m[0], LostStalled)
+		_ = lostFor(t, s, m[0], LostStalled)
 		if err := plain.Check(t.Context()); err != nil {
 			t.Error("another lease was lost, too:", err)
 		}
@@ -157,7 +157,7 @@ func TestALeaseEndsAtItsMaxHoldHoweverHealthy(t *testing.T) {
 		if held := clock.Now() - start; held < 5*time.Second || held > 5*time.Second+2*longestTick {
 			t.Errorf("held for %v", held)
 		}
-		lostFor(t, s, m[0], LostMaxHold)
+		_ = lostFor(t, s, m[0], LostMaxHold)
 		if err := plain.Check(t.Context()); err != nil {
 			t.Error("another lease was lost, too:", err)
 		}

@@ -202,7 +202,7 @@ func (l *Locker) foundFirst(o *node) error {
 	defer func() { _ = conn.close() }()
 	run, err := o.runID(conn)
 	if err != nil {
-		return nil //nolint:nilerr // its own sender will tell
+		return nil // its own sender will tell
 	}
 	if r, err := o.askToJoin(conn, run, joinFound); err == nil && r.code == codeConfig {
 		return l.configError(o, r.fields[0])

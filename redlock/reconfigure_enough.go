@@ -81,7 +81,7 @@ func drained(marker string) string { return strings.TrimPrefix(configOf(marker),
 
 // setting is one of a configuration's, as configText writes it.
 func setting(config, name string) string {
-	for _, field := range strings.Fields(config) {
+	for field := range strings.FieldsSeq(config) {
 		if value, ok := strings.CutPrefix(field, name+"="); ok {
 			return value
 		}

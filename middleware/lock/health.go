@@ -59,8 +59,7 @@ func givenUp(lease *redlock.Lease) *redlock.LostError {
 	if !ok {
 		return nil
 	}
-	switch lost.Why {
-	case redlock.LostUnhealthy, redlock.LostStalled, redlock.LostMaxHold:
+	if why := lost.Why; why == redlock.LostUnhealthy || why == redlock.LostStalled || why == redlock.LostMaxHold {
 		return lost
 	}
 	return nil
