@@ -111,7 +111,7 @@ func (l *Locker) Check(ctx context.Context) (Report, error) {
 // joinAll makes every node join, and says what is against it.
 func (l *Locker) joinAll(ctx context.Context, surveys []survey) (faults []error, err error) {
 	votes := make([]vote, 0, len(l.nodes))
-	answers := l.ask("TIME")
+	answers := l.greet()
 	for range l.nodes {
 		select {
 		case v := <-answers:

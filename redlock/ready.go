@@ -56,11 +56,23 @@ func (l *Locker) Ready(ctx context.Context) error {
 	}
 }
 
-// standings asks every node for its time, which makes those that have not joined
-// join, and says whether it votes: OK or QUARANTINED.
+// greet asks every node for the extension of nothing at all. It answers with its
+// time, and only in the life that we joined, or join then.
+func (l *Locker) greet() <-chan vote {
+	votes := make(chan vote, len(l.nodes))
+	for _, n := range l.nodes {
+		n.send(&request{
+			script: extendSHA, args: []any{1, l.markerKey(), "", 0, 0, 0},
+			answer: func(v vote, _ bool) { votes <- v },
+		})
+	}
+	return votes
+}
+
+// standings asks every node whether it votes: OK or QUARANTINED.
 func (l *Locker) standings(ctx context.Context) ([]vote, error) {
 	votes := make([]vote, 0, len(l.nodes))
-	answers := l.ask("TIME")
+	answers := l.greet()
 	for range l.nodes {
 		select {
 		case v := <-answers:

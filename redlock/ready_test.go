@@ -68,6 +68,15 @@ func TestReadyWaitsOutTheFirstStartOnceAndSaysWhy(t *testing.T) {
 	if err := l.Ready(t.Context()); err != nil || time.Since(start) > l.cfg.MaxTTL/2 || said.count("waiting for lock nodes") != 1 {
 		t.Error("ready again:", err, time.Since(start))
 	}
+	for _, n := range l.nodes[1:] { // wiped behind our back
+		if err := n.client().FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start = time.Now()
+	if err := l.Ready(t.Context()); err != nil || time.Since(start) < l.cfg.MaxTTL*9/10 {
+		t.Error("ready after most were wiped:", err, time.Since(start))
+	}
 }
 
 func TestARestartedNodeAloneKeepsNobodyWaiting(t *testing.T) {
