@@ -82,6 +82,8 @@ func (o offset) now(now time.Duration) (low, high time.Duration) {
 	return o.low - w, o.high + w
 }
 
+func (o offset) middle() time.Duration { return o.low + (o.high-o.low)/2 }
+
 // votes reports whether the node's grants and extensions count for a lease with
 // this margin: its clock has not stepped by more than half of that for as long as
 // a grant may live, and it agrees with a majority, if any majority agrees. A node
@@ -151,7 +153,7 @@ func (c *clocks) nodesAt(now time.Duration) int64 {
 	ahead := make([]time.Duration, 0, 7)
 	for _, o := range *c.known.Load() {
 		if o.heard {
-			ahead = append(ahead, o.low+(o.high-o.low)/2)
+			ahead = append(ahead, o.middle())
 		}
 	}
 	if len(ahead) == 0 {

@@ -86,7 +86,7 @@ func (a Answer) String() string {
 // each of them said, in the order of [Config.Nodes]. It Is [ErrNoQuorum], and no
 // node's error: a node's timeout must not pass for the caller's own.
 type NoQuorumError struct {
-	Op      string // what was tried: "acquire", "adopt", "join", "ready", "record", "check", "release", "finish", "read time"
+	Op      string // what was tried: "acquire", "adopt", "join", "ready", "record", "check", "release", "finish", "read time", "reconfigure"
 	Need    int    // the majority
 	Answers []Answer
 }

@@ -118,9 +118,10 @@ func (n *node) marker(w wire, run string) (string, error) {
 
 // askToJoin runs the join script, by its text: it has no marker in it, and any
 // life of any node may run it.
-func (n *node) askToJoin(w wire, run, mode string) (reply, error) {
+func (n *node) askToJoin(w wire, run, mode string, more ...any) (reply, error) {
+	cmd := append([]any{"EVAL", joinText, 1, n.l.markerKey(), run, n.l.config, mode}, more...)
 	sent := n.l.cfg.Clock.Now()
-	a := n.call(w, []any{"EVAL", joinText, 1, n.l.markerKey(), run, n.l.config, mode})[0]
+	a := n.call(w, cmd)[0]
 	received := n.l.cfg.Clock.Now()
 	if a.err != nil {
 		return reply{}, a.err

@@ -26,6 +26,7 @@ type Locker struct {
 
 	founding sync.Mutex                  // one fresh node at a time
 	returns  returns                     // of nodes that were down
+	warned   sync.Once                   // of what Check saw
 	propose  func(now, seen int64) int64 // a new token
 	nonce    func() string               // a new nonce
 

@@ -17,7 +17,7 @@ func (m *modelNode) join(_ modelLife, keys, args []string) []string {
 	switch {
 	case there && text == config && !fresh:
 		return []string{codeJoined, number(m.now), marker}
-	case mode == "replace", mode == "found" && (!there || text == config):
+	case mode == "replace" && (len(args) < 4 || args[3] == marker), mode == "found" && (!there || text == config):
 		return []string{codeJoined, number(m.now), m.mark(keys[0], run, config)}
 	case there && mode == "drain":
 		old, draining := strings.CutPrefix(text, drainingPrefix)

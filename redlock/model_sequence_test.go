@@ -131,7 +131,12 @@ func (s *sequence) nonce() string { return oneOf(&s.choices, "me", "you", "they"
 // join asks under one of the configs, and loads the scripts of what it joined.
 func (s *sequence) join(config int, run, mode string) {
 	cfg := sequenceConfigs[config]
-	a := s.say("EVAL", onTestClock(joinText, s.clockKey).text, 1, s.markerKey(), run, configText(cfg), mode)
+	cmd := []any{"EVAL", onTestClock(joinText, s.clockKey).text, 1, s.markerKey(), run, configText(cfg), mode}
+	if mode == joinReplace && s.below(2) == 0 {
+		present, _ := s.model.text(s.markerKey())
+		cmd = append(cmd, oneOf(&s.choices, present, "run1:1:another"))
+	}
+	a := s.say(cmd...)
 	if a.text[0] != codeJoined {
 		return
 	}

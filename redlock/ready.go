@@ -21,12 +21,22 @@ func (l *Locker) Ready(ctx context.Context) error {
 		return err
 	}
 	defer l.leave()
+	patience, cancel := context.WithCancel(ctx) // what also ends with the Locker
+	defer cancel()
+	stop := context.AfterFunc(l.open, cancel)
+	defer stop()
 	for try := 0; ; try++ {
 		votes, err := l.standings(ctx)
 		if err != nil {
 			return err
 		}
-		if count(votes, codeOK) >= l.need {
+		willing := 0
+		for _, v := range votes {
+			if v.yes(codeOK) {
+				willing++
+			}
+		}
+		if willing >= l.need {
 			return nil
 		}
 		why := l.nobody("ready", votes)
@@ -36,7 +46,7 @@ func (l *Locker) Ready(ctx context.Context) error {
 		if try == 0 {
 			l.cfg.Logger.InfoContext(ctx, "waiting for lock nodes", "why", why)
 		}
-		pause(ctx, soonest(votes))
+		pause(patience, soonest(votes))
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", ended(ctx, "ready"), why)
 		}
@@ -46,11 +56,23 @@ func (l *Locker) Ready(ctx context.Context) error {
 	}
 }
 
-// standings asks every node for its time, which makes those that have not joined
-// join, and says whether it votes: OK or QUARANTINED.
+// greet asks every node for the extension of nothing at all. It answers with its
+// time, and only in the life that we joined, or join then.
+func (l *Locker) greet() <-chan vote {
+	votes := make(chan vote, len(l.nodes))
+	for _, n := range l.nodes {
+		n.send(&request{
+			script: extendSHA, args: []any{1, l.markerKey(), "", 0, 0, 0},
+			answer: func(v vote, _ bool) { votes <- v },
+		})
+	}
+	return votes
+}
+
+// standings asks every node whether it votes: OK or QUARANTINED.
 func (l *Locker) standings(ctx context.Context) ([]vote, error) {
 	votes := make([]vote, 0, len(l.nodes))
-	answers := l.ask("TIME")
+	answers := l.greet()
 	for range l.nodes {
 		select {
 		case v := <-answers:

@@ -67,6 +67,14 @@ func addresses(nodes []*miniredis.Miniredis) []Node {
 // no fault.
 func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	tb.Helper()
+	l := freshLocker(tb, nodes, change...)
+	season(l)
+	return l
+}
+
+// freshLocker is newLocker on nodes as they are.
+func freshLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
+	tb.Helper()
 	cfg := Config{Nodes: nodes, TTL: 5 * time.Second}
 	for _, c := range change {
 		c(&cfg)
@@ -82,7 +90,6 @@ func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	season(l)
 	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			tb.Error(err)

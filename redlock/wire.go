@@ -52,6 +52,8 @@ func (w redisWire) pipeline(ctx context.Context, cmds [][]any) []answer {
 		switch c[0] {
 		case "EVALSHA", "EVAL", "TIME":
 			sent[i] = redis.NewStringSliceCmd(ctx, c...)
+		case "CONFIG":
+			sent[i] = redis.NewMapStringStringCmd(ctx, c...)
 		default:
 			sent[i] = redis.NewStringCmd(ctx, c...)
 		}
@@ -65,6 +67,11 @@ func (w redisWire) pipeline(ctx context.Context, cmds [][]any) []answer {
 			answers[i].text, answers[i].err = c.Result()
 		case *redis.StringCmd:
 			answers[i] = answer{text: []string{c.Val()}, err: c.Err()}
+		case *redis.MapStringStringCmd: // names and values in turn
+			for name, value := range c.Val() {
+				answers[i].text = append(answers[i].text, name, value)
+			}
+			answers[i].err = c.Err()
 		}
 	}
 	return answers

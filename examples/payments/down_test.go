@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastjobs/holdfast/embedded"
+	"github.com/holdfastjobs/holdfast/internal/servers"
 )
 
 // nobody is an address where nobody listens.
@@ -70,13 +71,38 @@ func TestAServerThatIsDownIsOneLineWithinFiveSeconds(t *testing.T) {
 
 func TestAMinorityOfLockNodesMayBeDown(t *testing.T) {
 	t.Parallel()
-	f, err := embedded.Start(3)
+	nodes := servers.RedisNodes(t, 2)
+	s := start(t, "-in", payments(t, 12), "-locks", nodes[0].URL()+","+nodes[1].URL()+",redis://"+nobody(t))
+	if code := s.code(t); code != 0 || !strings.Contains(s.err.String(), "1 of 3 lock nodes do not answer") {
+		t.Errorf("exit code %d\n%s", code, &s.err)
+	}
+}
+
+// The first start of real nodes takes a moment, and says why.
+func TestNewLockNodesAreWaitedForAndNamed(t *testing.T) {
+	t.Parallel()
+	nodes := servers.RedisNodes(t, 3)
+	locks := nodes[0].URL() + "," + nodes[1].URL() + "," + nodes[2].URL()
+	s := start(t, "-in", payments(t, 12), "-locks", locks)
+	const waits = "payments: waiting for lock nodes"
+	if code, text := s.code(t), s.err.String(); code != 0 || strings.Count(text, waits) != 1 || !strings.Contains(text, nodes[1].Addr()+" for ") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	s = start(t, "-in", payments(t, 12)) // the control: embedded ones give locks at once
+	if code, text := s.code(t), s.err.String(); code != 0 || strings.Contains(text, waits) {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+func TestLockNodesThatEvictAreRefused(t *testing.T) {
+	t.Parallel()
+	r, err := servers.StartRedis(t.TempDir(), "--maxmemory-policy", "allkeys-lru")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	s := start(t, "-in", payments(t, 12), "-locks", f.Locks()[0]+","+f.Locks()[1]+",redis://"+nobody(t))
-	if code := s.code(t); code != 0 || !strings.Contains(s.err.String(), "1 of 3 lock nodes do not answer") {
-		t.Errorf("exit code %d\n%s", code, &s.err)
+	t.Cleanup(r.Close)
+	s := start(t, "-in", payments(t, 12), "-locks", r.URL())
+	if code, text := s.code(t), s.err.String(); code != 1 || !strings.Contains(text, "maxmemory-policy is allkeys-lru; want noeviction") {
+		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

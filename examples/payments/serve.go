@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +24,10 @@ import (
 	"github.com/holdfastjobs/holdfast/redlock"
 )
 
-// reportEvery is how often a worker process tells its counts.
-const reportEvery = 200 * time.Millisecond
+const (
+	reportEvery = 200 * time.Millisecond // a worker process tells its counts
+	patience    = 15 * time.Second       // with lock nodes that are not ready
+)
 
 // serve is the life of one worker process.
 func serve(ctx context.Context, setup []byte, report *fleet.Reporter) (err error) {
@@ -47,7 +50,7 @@ func serve(ctx context.Context, setup []byte, report *fleet.Reporter) (err error
 
 	var around []holdfast.Middleware
 	if !s.Unsafe {
-		locker, err := newLocker(s.Locks, s.Namespace, tel.Telemetry)
+		locker, err := newLocker(s.Locks, s.Namespace, s.Ungated, tel.Telemetry)
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func connect(s demo.Settings, t holdfast.Telemetry) (demo.Producer, error) {
 		q, err := newQueue(redis, nil, t)
 		return &producer{queue: q}, err
 	}
-	locker, err := newLocker(s.Locks, s.Namespace, t)
+	locker, err := newLocker(s.Locks, s.Namespace, s.Ungated, t)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +129,32 @@ func connect(s demo.Settings, t holdfast.Telemetry) (demo.Producer, error) {
 		return nil, errors.Join(err, locker.Close())
 	}
 	return &producer{queue: q, locker: locker}, nil
+}
+
+// Ready checks the lock nodes, and waits until a majority of them gives locks.
+func (p *producer) Ready(ctx context.Context, say func(string)) error {
+	if p.locker == nil {
+		return nil
+	}
+	report, err := p.locker.Check(ctx)
+	if errors.Is(err, redlock.ErrConfig) {
+		return err
+	}
+	var waits []string
+	for _, n := range report.Nodes {
+		if n.Quarantine > 0 {
+			waits = append(waits, fmt.Sprintf("%s for %.1f s", n.Node, n.Quarantine.Seconds()))
+		}
+	}
+	switch {
+	case err != nil: // too few answer, for the moment
+		say(fmt.Sprintf("waiting for lock nodes: %v", err))
+	case len(waits) > 0:
+		say("waiting for lock nodes, which give no lock at first when they are new or have restarted: " + strings.Join(waits, ", "))
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return p.locker.Ready(ctx)
 }
 
 func (p *producer) Submit(ctx context.Context, payment input.Payment, on string) error {

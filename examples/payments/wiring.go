@@ -14,10 +14,11 @@ import (
 )
 
 // newLocker connects to the lock nodes. Two seconds are how long a dead worker
-// blocks its accounts.
-func newLocker(nodes []string, namespace string, t holdfast.Telemetry) (*redlock.Locker, error) {
+// blocks its accounts, and how long a lock node that is new, or has restarted,
+// gives no lock. Embedded nodes cannot tell that they restarted: they are ungated.
+func newLocker(nodes []string, namespace string, ungated bool, t holdfast.Telemetry) (*redlock.Locker, error) {
 	return redlock.New(redlock.Config{
-		Nodes: redlock.URLs(nodes...), Namespace: namespace,
+		Nodes: redlock.URLs(nodes...), Namespace: namespace, Ungated: ungated,
 		TTL: 2 * time.Second, MaxTTL: 2 * time.Second, NodeTimeout: 200 * time.Millisecond, Telemetry: t,
 	})
 }

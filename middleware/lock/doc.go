@@ -23,6 +23,9 @@
 //   - the handler fails: the lock is released and the error goes on, unchanged.
 //   - the lock is lost while the handler runs: its context ends, with a
 //     [redlock.ErrLost] as the cause.
+//   - the handler is unhealthy, stalls or holds the lock for too long, as [Healthy],
+//     [Stall] and [MaxHold] say: the same, and it is a failure, [ErrGivenUp], which
+//     counts. Cancelled, not killed: what does not heed its context runs on.
 //   - the handler returned nil and it could not be recorded, because the lock is
 //     another's by now or because no majority confirmed: tried again later, never
 //     acknowledged; whoever comes next learns the truth from the record.

@@ -20,3 +20,8 @@ var (
 
 // ErrWaitedTooLong archives a job that was contended for longer than [MaxWait].
 var ErrWaitedTooLong = errors.New("lock: contended for longer than MaxWait")
+
+// ErrGivenUp is the failure of a job whose attempt was ended by [Healthy], [Stall]
+// or [MaxHold]. It counts, so that a job that stalls each time ends as one that
+// fails each time does.
+var ErrGivenUp = errors.New("lock: given up on the handler")

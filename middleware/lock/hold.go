@@ -19,8 +19,11 @@ func (g *guard) hold(ctx context.Context, job *holdfast.Job, lease *redlock.Leas
 			_, _ = lease.Release(ctx) // the panic is the news; an unreleased key is free after TTL
 		}
 	}()
-	failure := g.next.Handle(lease.Context(), job)
+	failure := g.next.Handle(context.WithValue(lease.Context(), jobLease{}, lease), job)
 	settled = true
+	if lost := givenUp(lease); lost != nil {
+		return g.failedHealth(ctx, job, lease, lost, failure)
+	}
 	if failure != nil {
 		return g.failed(ctx, job, lease, failure)
 	}
@@ -34,6 +37,18 @@ func (g *guard) failed(ctx context.Context, job *holdfast.Job, lease *redlock.Le
 		return g.later(ctx, job, ErrLost, errors.Join(lost, failure))
 	}
 	return failure
+}
+
+// failedHealth releases what was given up, and makes it a plain failure: of what
+// the handler returned only the text is kept, since its verdict fell too late.
+func (g *guard) failedHealth(ctx context.Context, job *holdfast.Job, lease *redlock.Lease, lost *redlock.LostError, failure error) error {
+	_, _ = lease.Release(ctx) // it runs out if no node hears of it
+	g.locker.Logger().WarnContext(ctx, "a handler was given up",
+		"kind", job.Kind, "job_id", job.ID, "queue", job.Queue, "attempt", job.Attempt, "err", lost)
+	if failure == nil {
+		return fmt.Errorf("%w: %w; it returned nil afterwards", ErrGivenUp, lost)
+	}
+	return fmt.Errorf("%w: %w; it returned: %v", ErrGivenUp, lost, failure) //nolint:errorlint // without its verdict
 }
 
 // done records the completion. Only a recorded one is acknowledged.

@@ -78,7 +78,10 @@ func (g *guard) claim(job *holdfast.Job) (redlock.Claim, error) {
 			}
 		}
 	}
-	claim := redlock.Claim{Keys: keys, Name: job.Kind, TTL: g.ttl, Waiter: waiter(job)}
+	claim := redlock.Claim{
+		Keys: keys, Name: job.Kind, TTL: g.ttl, Waiter: waiter(job),
+		MaxHold: g.maxHold, Stall: g.stall, Healthy: g.healthy,
+	}
 	if !job.Foreign {
 		claim.Record = job.Key()
 	}

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"reflect"
@@ -19,6 +20,9 @@ type settings struct {
 	retention time.Duration
 	inPlace   time.Duration
 	maxWait   time.Duration
+	maxHold   time.Duration
+	stall     time.Duration
+	healthy   func(ctx context.Context) error
 	backoff   retry.Policy
 	noQuorum  retry.Policy
 	also      []resources

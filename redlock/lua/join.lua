@@ -2,11 +2,11 @@
 -- first of many clients that find a fresh node writes, and the others join what it wrote. Sent by EVAL: it belongs to no life.
 --
 -- KEYS: 1 marker = run_id:boot_us:config
--- ARGV: 1 run_id, "ungated" from a client that cannot tell  2 config  3 mode
+-- ARGV: 1 run_id, "ungated" from a client that cannot tell  2 config  3 mode  4 replace only: the marker that must still be there
 -- mode look:    write nothing
 --      found:   write a marker for a fresh node: its boot, and so its quarantine, is now
 --      drain:   put "draining" before another config, which keeps everybody out; its boot says since when
---      replace: write over whatever is there. Only to be said after a drain has outlasted every lock
+--      replace: write over that marker, or, if none was given, over any. Only to be said after a drain has outlasted every lock
 --
 -- Returns {code, now_us, marker}:
 --   JOINED     this life, this config
@@ -26,7 +26,7 @@ if marker ~= '' and text ~= config then verdict = 'CONFIG'
 elseif marker ~= '' and (life == run or run == 'ungated') and tonumber(boot) <= now then verdict = 'JOINED' end -- who cannot tell believes the marker
 if verdict == 'JOINED' then return {verdict, at, marker} end
 
-if mode == 'replace' or (mode == 'found' and verdict == 'FRESH') then
+if (mode == 'replace' and (ARGV[4] or marker) == marker) or (mode == 'found' and verdict == 'FRESH') then
   verdict, marker = 'JOINED', run .. ':' .. (run == 'ungated' and '0' or at) .. ':' .. config
   redis.call('SET', KEYS[1], marker)
 elseif mode == 'drain' and marker ~= '' then

@@ -45,7 +45,7 @@ func open(ctx context.Context, o Options, s *Settings, warn func(string)) (_ *se
 			s.Redis = v.fleet.Queue()
 		}
 		if len(s.Locks) == 0 {
-			s.Locks = v.fleet.Locks()
+			s.Locks, s.Ungated = v.fleet.Locks(), true
 		}
 	}
 	v.settings = *s

@@ -11,6 +11,7 @@ type Settings struct {
 	Redis     string   `json:"redis"`     // URL of the queue's
 	Locks     []string `json:"locks"`     // URLs of the lock nodes
 	Namespace string   `json:"namespace"` // of every key on the lock nodes
+	Ungated   bool     `json:"ungated"`   // the lock nodes are embedded: they do not restart, and could not tell
 
 	Queue       string `json:"queue"`
 	SecondQueue string `json:"second_queue"` // that duplicates come through

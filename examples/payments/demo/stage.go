@@ -153,10 +153,12 @@ func (s *stage) buildWorkers(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *stage) buildProducer(context.Context) (err error) {
-	s.producer, err = s.program.Connect(s.settings, s.telemetry.Telemetry)
-	if err == nil {
-		s.later(func() { _ = s.producer.Close() })
+// buildProducer also waits for the lock nodes: real ones that are new give no lock
+// at first.
+func (s *stage) buildProducer(ctx context.Context) (err error) {
+	if s.producer, err = s.program.Connect(s.settings, s.telemetry.Telemetry); err != nil {
+		return err
 	}
-	return err
+	s.later(func() { _ = s.producer.Close() })
+	return s.producer.Ready(ctx, s.warn)
 }

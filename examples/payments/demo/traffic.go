@@ -22,6 +22,9 @@ const (
 
 // Producer puts payments on a queue. It is safe for concurrent use.
 type Producer interface {
+	// Ready waits until there are locks to be had. If that is not at once, say hears
+	// why.
+	Ready(ctx context.Context, say func(string)) error
 	// Submit returns an error that is [queue.ErrDuplicate] when the queue has the
 	// payment already.
 	Submit(ctx context.Context, p input.Payment, queue string) error

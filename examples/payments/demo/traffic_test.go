@@ -25,6 +25,8 @@ type memory struct {
 
 var errDown = errors.New("down")
 
+func (m *memory) Ready(context.Context, func(string)) error { return nil }
+
 func (m *memory) Submit(_ context.Context, p input.Payment, on string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
