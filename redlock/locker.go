@@ -24,7 +24,7 @@ type Locker struct {
 	wakes   *wakes
 	signals *signals
 
-	founding sync.Mutex                  // one fresh node at a time
+	founding chan struct{}               // one fresh node at a time; a channel, since who waits here waits for the network
 	propose  func(now, seen int64) int64 // a new token
 	nonce    func() string               // a new nonce
 
@@ -61,7 +61,7 @@ func build(cfg Config) (*Locker, error) {
 
 // assemble puts a Locker on wires.
 func assemble(cfg Config, wires []wire) (*Locker, error) {
-	l := &Locker{cfg: cfg, config: configText(cfg), need: len(wires)/2 + 1, nonce: rand.Text}
+	l := &Locker{cfg: cfg, config: configText(cfg), need: len(wires)/2 + 1, nonce: rand.Text, founding: make(chan struct{}, 1)}
 	var err error
 	if l.signals, err = newSignals(cfg); err != nil {
 		return nil, err

@@ -1,0 +1,90 @@
+package redlock
+
+import (
+	"slices"
+	"time"
+)
+
+// simOrphans is what the observer knows of attempts and tenures that are over.
+type simOrphans struct {
+	settled map[simPlace]bool        // the node has heard that it is over
+	ended   map[string]time.Duration // tenures, by nonce
+}
+
+type simPlace struct {
+	node  int
+	nonce string
+}
+
+func (o *simOrphans) end(nonce string, now time.Duration) {
+	if o.ended == nil {
+		o.ended = map[string]time.Duration{}
+	}
+	o.ended[nonce] = now
+}
+
+// executed looks at what a node did with one pipeline. Two things must never be the
+// end of it: that it holds for somebody whose end it has heard, and that it
+// extended a tenure which is over for longer than anything of it may live.
+func (w *simWorld) executed(m *simMessage, answers []answer) {
+	o, n := &w.orphans, w.nodes[m.node]
+	if o.settled == nil {
+		o.settled = map[simPlace]bool{}
+	}
+	var revived []string
+	for i, cmd := range m.cmds {
+		if cmd[0] != "EVALSHA" || len(answers[i].text) < 2 {
+			continue
+		}
+		code, args := answers[i].text[0], argsOf(cmd)
+		nonce, place := args[0], simPlace{m.node, args[0]}
+		switch args[2] {
+		case modeAbandon, modeRelease, modeFinish:
+			revived = slices.DeleteFunc(revived, func(r string) bool { return r == nonce })
+			// A token from too far ahead leaves no floor, and so no trace.
+			o.settled[place] = o.settled[place] || parse(args[1]) <= n.clock.micros()+w.cfg.Bound.Microseconds()
+			continue
+		}
+		ended, over := o.ended[nonce]
+		extended := len(args) == 4 && over && w.now() > ended+2*w.cfg.MaxTTL
+		if code == codeRepaired {
+			w.counts.repaired++
+		}
+		if (code == codeRepaired || code == codeOK) && (extended || o.settled[place]) {
+			revived = append(revived, nonce)
+		}
+	}
+	for _, nonce := range revived {
+		w.violate(claimOrphans, "node %d holds for %s, which is over", m.node, nonce)
+	}
+}
+
+// argsOf is what a script is given beside its keys. Of an acquire and an extension
+// the third is a TTL, of a settlement its mode.
+func argsOf(cmd []any) []string {
+	keys := cmd[2].(int)
+	var args []string
+	for _, a := range cmd[3+keys:] {
+		args = append(args, word(a))
+	}
+	return args
+}
+
+// forget is for a node that lost what it had heard.
+func (o *simOrphans) forget(node int) {
+	for place := range o.settled {
+		if place.node == node {
+			delete(o.settled, place)
+		}
+	}
+}
+
+// empty checks claim 4 when everybody is gone, and nothing is on its way: after a
+// TTL, and what the clocks have lost meanwhile, no node holds anything.
+func (w *simWorld) empty() {
+	for i, n := range w.nodes {
+		for key, h := range n.held() {
+			w.violate(claimOrphans, "node %d holds %s for %s for another %v", i, key, h.nonce, time.Duration(h.until-n.modelNode.now)*time.Microsecond)
+		}
+	}
+}
