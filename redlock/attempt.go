@@ -22,12 +22,13 @@ type attempt struct {
 	verdicts chan verdict // room for one: of the current tally
 
 	mu      sync.Mutex
-	tally   *tally // of the last proposal
-	told    bool   // its verdict
-	highest int64  // token proposed
-	pending []int  // per node: acquires without an answer
-	asked   []bool // per node: an acquire of ours may have arrived there
-	lease   *Lease // set when won: later grants go there
+	tally   *tally        // of the last proposal
+	told    bool          // its verdict
+	highest int64         // token proposed
+	since   time.Duration // when it was proposed first
+	pending []int         // per node: acquires without an answer
+	asked   []bool        // per node: an acquire of ours may have arrived there
+	lease   *Lease        // set when won: later grants go there
 	record  completion
 }
 
@@ -121,7 +122,9 @@ func (a *attempt) propose(p proposal) *tally {
 	token := a.highest
 	if !p.again {
 		token = l.propose(l.clocks.nodeNow(), p.seen)
+		a.since = l.cfg.Clock.Now()
 	}
+	since := a.since
 	t := &tally{nodes: len(l.nodes), need: l.need, token: token}
 	a.tally, a.told, a.highest = t, false, max(a.highest, token)
 	for i := range a.pending {
@@ -133,6 +136,9 @@ func (a *attempt) propose(p proposal) *tally {
 		r := &request{script: acquireSHA, args: args, answer: func(v vote, final bool) {
 			if final {
 				v.token = token
+				if p.again { // who had granted it says so again, and its grant is no younger
+					v.sent = since
+				}
 				a.deliver(v)
 			}
 		}}

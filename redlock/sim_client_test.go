@@ -29,7 +29,7 @@ type simClient struct {
 	mu       sync.Mutex
 	idle     bool          // it waits for its turn
 	due      time.Duration // when that comes at the earliest
-	patience time.Duration // when the scheduler cancels what is under way; 0: never
+	patience time.Duration // when its caller goes
 	cancel   context.CancelFunc
 	tenure   *simTenure // held now
 	ended    bool

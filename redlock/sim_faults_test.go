@@ -101,13 +101,11 @@ func (w *simWorld) finish() {
 func (w *simWorld) everybodyLeft() bool {
 	left := true
 	for _, c := range w.clients {
+		w.cancel(c)
+		synctest.Wait()
 		c.mu.Lock()
 		idle := c.idle
 		c.idle = false
-		if c.cancel != nil {
-			c.cancel()
-			c.cancel = nil
-		}
 		left = left && c.ended
 		c.mu.Unlock()
 		if idle {

@@ -40,6 +40,7 @@ func (w *simWorld) step() {
 		w.giveUp(m)
 		synctest.Wait()
 	}
+	w.impatient()
 	roll, turn := w.rng.IntN(1000), w.next()
 	switch {
 	case roll < w.faults:
@@ -133,19 +134,13 @@ func (w *simWorld) deliver(m *simMessage) {
 	}
 }
 
-// next is a client whose turn it is; nil: none. One whose patience is over has its
-// call cancelled instead.
+// next is the client whose turn it is; nil: nobody's.
 func (w *simWorld) next() (turn *simClient) {
 	now := w.now()
 	for _, c := range w.clients {
 		c.mu.Lock()
 		if c.idle && now >= c.due && (turn == nil || c.due < turn.due) {
 			turn = c
-		}
-		if !c.idle && c.cancel != nil && now >= c.patience {
-			w.say("client %d: its caller has gone", c.id)
-			c.cancel()
-			c.cancel = nil
 		}
 		c.mu.Unlock()
 	}
@@ -157,4 +152,28 @@ func (w *simWorld) turn(c *simClient) {
 	c.idle = false
 	c.mu.Unlock()
 	c.turns <- true
+}
+
+// cancel ends the context of a call, if one is under way.
+func (w *simWorld) cancel(c *simClient) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.idle && c.cancel != nil {
+		w.say("client %d: its caller has gone", c.id)
+		c.cancel()
+		c.cancel = nil
+	}
+}
+
+// impatient ends the calls that took longer than their callers wait.
+func (w *simWorld) impatient() {
+	for _, c := range w.clients {
+		c.mu.Lock()
+		over := w.now() >= c.patience
+		c.mu.Unlock()
+		if over {
+			w.cancel(c)
+			synctest.Wait()
+		}
+	}
 }
