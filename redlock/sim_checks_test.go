@@ -129,7 +129,7 @@ func (w *simWorld) check() {
 	w.tenures = slices.DeleteFunc(w.tenures, func(t *simTenure) bool {
 		over := t.lease.Context().Err() != nil && (t.lease.isSettled() || t.lease.Err() != nil)
 		if over {
-			w.orphans.end(t.lease.try.nonce, w.now())
+			w.orphans.end(t.lease.try.nonce, w.now()+t.lease.end()-t.c.clock.Now())
 		}
 		if t.lease.Err() != nil {
 			w.counts.lost++

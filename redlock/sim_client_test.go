@@ -15,15 +15,16 @@ import (
 // the actor, does what its own seed says, one operation whenever the scheduler
 // gives it a turn.
 type simClient struct {
-	w       *simWorld
-	id      int
-	rng     *rand.Rand
-	clock   simClock
-	life    *simLife
-	l       *Locker
-	lives   int
-	nonces  int
-	closing sync.WaitGroup // of former lives
+	w        *simWorld
+	id       int
+	rng      *rand.Rand
+	clock    simClock
+	life     *simLife
+	l        *Locker
+	repeated int64 // for a control: the token it proposes again
+	lives    int
+	nonces   int
+	closing  sync.WaitGroup // of former lives
 
 	turns    chan bool // false: the schedule is over
 	mu       sync.Mutex
@@ -38,7 +39,7 @@ type simClient struct {
 func newSimClient(w *simWorld, id int) *simClient {
 	return &simClient{
 		w: w, id: id, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 2)), turns: make(chan bool),
-		clock: simClock{simTime: &w.simTime, begin: time.Duration(w.rng.IntN(1_000_000)) * time.Millisecond, ppm: time.Duration(w.rng.IntN(401) - 200)},
+		clock: simClock{simTime: &w.simTime, begin: time.Duration(w.rng.IntN(1_000_000)) * time.Millisecond, ppm: time.Duration(w.rng.IntN(401)-200) - w.slow},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func (w *simWorld) fault() {
 	i := w.rng.IntN(len(w.nodes))
 	n := w.nodes[i]
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(12) {
 	case 0, 1, 2:
 		w.restart(i, w.loses[w.rng.IntN(len(w.loses))])
 	case 3:
@@ -31,7 +31,7 @@ func (w *simWorld) fault() {
 		w.checking.Unlock()
 	case 7:
 		n.clock.drift(time.Duration(w.rng.IntN(10_001) - 5000))
-	default:
+	default: // most often, where it is allowed at all
 		w.stepClock(i)
 	}
 }
@@ -57,22 +57,26 @@ func (w *simWorld) lost(i int) {
 	w.forgot()
 }
 
-// stepClock sets a node's clock, where the world allows it.
+// stepClock sets a node's clock, where the world allows it. None goes back by more
+// than FenceTTL less Bound, which tokens rest on when records have expired.
 func (w *simWorld) stepClock(i int) {
-	d := time.Duration(w.rng.IntN(4_000)-2_000) * time.Millisecond
-	switch w.clocks {
-	case clocksGuarded:
-		i = 0
-		if w.steppedBack > 0 { // only once
-			return
-		}
-		d += 500 * time.Millisecond * time.Duration(1-2*w.rng.IntN(2))
-	case clocksSteady:
+	if w.clocks == clocksSteady || w.clocks == clocksGuarded && w.stepped > 0 {
 		return
 	}
-	w.say("node %d: its clock steps by %v", i, d)
-	w.nodes[i].clock.step(d)
-	w.steppedBack += max(d, -d)
+	most := w.cfg.FenceTTL - w.cfg.Bound
+	to := time.Duration(w.rng.Int64N(int64(most)))
+	if w.clocks == clocksGuarded { // one, once, and so far that no round trip hides it
+		i, to = 0, to/2+most/2
+		if w.rng.IntN(2) == 0 {
+			to = -to
+		}
+	}
+	n := w.nodes[i]
+	by := to - n.stepped
+	w.say("node %d: its clock steps by %v", i, by)
+	n.clock.step(by)
+	n.stepped = to
+	w.stepped += max(by, -by)
 }
 
 // finish ends the schedule: every caller leaves, the network heals, what is on its
@@ -91,7 +95,7 @@ func (w *simWorld) finish() {
 		w.pass(w.microseconds(50_000))
 		w.deliver(w.takeFrom(&w.late))
 	}
-	for end := w.now() + w.cfg.MaxTTL*11/10 + w.steppedBack; w.now() < end; {
+	for end := w.now() + w.cfg.MaxTTL*11/10 + w.stepped; w.now() < end; {
 		w.pass(end - w.now())
 	}
 	w.empty()

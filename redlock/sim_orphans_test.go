@@ -8,7 +8,7 @@ import (
 // simOrphans is what the observer knows of attempts and tenures that are over.
 type simOrphans struct {
 	settled map[simPlace]bool        // the node has heard that it is over
-	ended   map[string]time.Duration // tenures, by nonce
+	valid   map[string]time.Duration // until when a tenure would have been valid, by its nonce
 }
 
 type simPlace struct {
@@ -16,16 +16,17 @@ type simPlace struct {
 	nonce string
 }
 
-func (o *simOrphans) end(nonce string, now time.Duration) {
-	if o.ended == nil {
-		o.ended = map[string]time.Duration{}
+// end notes that a tenure is over, and how much validity it had left.
+func (o *simOrphans) end(nonce string, until time.Duration) {
+	if o.valid == nil {
+		o.valid = map[string]time.Duration{}
 	}
-	o.ended[nonce] = now
+	o.valid[nonce] = until
 }
 
 // executed looks at what a node did with one pipeline. Two things must never be the
-// end of it: that it holds for somebody whose end it has heard, and that it
-// extended a tenure which is over for longer than anything of it may live.
+// end of it: that it holds for somebody whose end it has heard, and that it set a
+// grant again whose tenure is not valid any more.
 func (w *simWorld) executed(m *simMessage, answers []answer) {
 	o, n := &w.orphans, w.nodes[m.node]
 	if o.settled == nil {
@@ -45,18 +46,23 @@ func (w *simWorld) executed(m *simMessage, answers []answer) {
 			o.settled[place] = o.settled[place] || parse(args[1]) <= n.clock.micros()+w.cfg.Bound.Microseconds()
 			continue
 		}
-		ended, over := o.ended[nonce]
-		extended := len(args) == 4 && over && w.now() > ended+2*w.cfg.MaxTTL
 		if code == codeRepaired {
 			w.counts.repaired++
 		}
-		if (code == codeRepaired || code == codeOK) && (extended || o.settled[place]) {
+		if (code == codeRepaired || code == codeOK) && (o.settled[place] || code == codeRepaired && w.tooLate(nonce)) {
 			revived = append(revived, nonce)
 		}
 	}
 	for _, nonce := range revived {
 		w.violate(claimOrphans, "node %d holds for %s, which is over", m.node, nonce)
 	}
+}
+
+// tooLate says that a tenure's validity is over, and that the node must know: a
+// clock that stepped back does not.
+func (w *simWorld) tooLate(nonce string) bool {
+	until, over := w.orphans.valid[nonce]
+	return over && w.clocks == clocksSteady && w.now() > until+20*time.Millisecond // for drift
 }
 
 // argsOf is what a script is given beside its keys. Of an acquire and an extension

@@ -21,6 +21,7 @@ import (
 // happen, waits until every client has done what follows and sleeps again, and
 // draws the next from its seed.
 type simWorld struct {
+	cfg Config
 	simTime
 	simNet
 	simChecks
@@ -30,9 +31,9 @@ type simWorld struct {
 	clients []*simClient
 	steps   atomic.Int64
 
-	steppedBack time.Duration // how much later than it should a node may forget
-	telling     sync.Mutex
-	tell        func(line string) // what happens, for who replays it; nil: nobody listens
+	stepped time.Duration // by how much clocks stepped, in all
+	telling sync.Mutex
+	tell    func(line string) // what happens, for who replays it; nil: nobody listens
 }
 
 // simSetting is what kind of world it is.
@@ -42,7 +43,8 @@ type simSetting struct {
 	loss, twice, delay    int // of a hundred messages
 	faults                int // of a thousand steps
 	loses                 []int
-	cfg                   Config
+	config                func(*Config)
+	slow                  time.Duration                 // how much slower than the nodes' the clients' clocks are, in ppm
 	without               leftOut                       // rules that the nodes break
 	change                func(c *simClient, l *Locker) // rules that the clients break
 }
@@ -59,13 +61,15 @@ const (
 // simNode is a node and its clock.
 type simNode struct {
 	*modelNode
-	clock *simWallClock
-	down  time.Duration   // until then nobody gets through
-	cut   []time.Duration // by client: likewise
+	clock   *simWallClock
+	stepped time.Duration   // where steps have taken it
+	down    time.Duration   // until then nobody gets through
+	cut     []time.Duration // by client: likewise
 }
 
 // simConfig is a small one: the slow rules come to their turn within a schedule.
-func simConfig(nodes int) Config {
+func simConfig(t *testing.T, nodes int) Config {
+	t.Helper()
 	cfg := Config{
 		TTL: 800 * time.Millisecond, MaxTTL: 800 * time.Millisecond, Bound: 500 * time.Millisecond, FenceTTL: 2200 * time.Millisecond,
 		Logger:    slog.New(slog.DiscardHandler),
@@ -74,6 +78,10 @@ func simConfig(nodes int) Config {
 	for i := range nodes {
 		cfg.Nodes = append(cfg.Nodes, Node{Name: string(rune('a' + i)), Options: &redis.Options{Addr: "sim"}})
 		cfg.Nodes[i].Options.Addr = cfg.Nodes[i].Name
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return cfg
 }
@@ -112,12 +120,9 @@ func simulate(t *testing.T, seed uint64, change func(*simSetting), tell func(str
 // build starts the nodes, which have been in the fleet for long, and the clients,
 // which know them.
 func (w *simWorld) build(t *testing.T) {
-	if w.cfg.Nodes == nil {
-		w.cfg = simConfig(w.simSetting.nodes)
-	}
-	var err error
-	if w.cfg, err = w.cfg.withDefaults(); err != nil {
-		t.Fatal(err)
+	w.cfg = simConfig(t, w.simSetting.nodes)
+	if w.config != nil {
+		w.config(&w.cfg)
 	}
 	w.start, w.kick = time.Now(), make(chan struct{}, 1)
 	for i := range w.simSetting.nodes {
