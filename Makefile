@@ -2,7 +2,7 @@
 # what a target needs beyond them it installs, if it runs as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race example readme fmt fmt-check vet lint tidy-check portable tools-test cover clean
+.PHONY: help build test race sim example readme fmt fmt-check vet lint tidy-check portable tools-test cover clean
 
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
@@ -27,6 +27,9 @@ test: ## run the tests, on embedded and on real servers
 race: ## run the tests under the race detector, in a random order
 	@build/install gcc redis-server initdb
 	CGO_ENABLED=1 $(GOTEST) -race -shuffle=on -count=1 -timeout=10m $(TESTFLAGS) ./...
+
+sim: ## simulate the locks: SEEDS=n schedules, or SEED=x and what happens in it
+	@SEEDS="$(SEEDS)" SEED="$(SEED)" build/sim
 
 example: ## run examples/payments, safe and unsafe, and check its provider's book
 	@build/example

@@ -157,7 +157,7 @@ func (w *simWorld) notice(t *simTenure) {
 	if ended == 0 {
 		over, ended = t.c.clock.Now()-t.lease.end(), w.timers()
 	}
-	if over > slack && ended > w.resumed+longestTick && !t.caught {
+	if over > slack && (ended > w.resumed+longestTick || w.strict) && !t.caught {
 		t.caught = true
 		w.violate(claimNotice, "%d: its context lives %v after its validity", t.lease.token, over)
 	}

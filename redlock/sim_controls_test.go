@@ -1,9 +1,6 @@
 package redlock
 
 import (
-	"fmt"
-	"os"
-	"strings"
 	"testing"
 	"time"
 )
@@ -13,136 +10,135 @@ import (
 type simControl struct {
 	rule  string
 	claim string
-	seeds []uint64
-	world func(*simSetting) // of both
-	out   func(*simSetting) // leaves the rule out, and what masks it
+	masks string            // other rules that do its work too, and are left out on both sides
+	seeds []uint64          // of schedules that need it
+	world func(*simSetting) // of both sides
+	out   func(*simSetting) // leaves it out
 }
 
-func losing(loses ...int) func(*simSetting) {
-	return func(s *simSetting) {
-		s.clocks, s.loses, s.faults = clocksSteady, loses, 40
-	}
+// simControls is the protocol's table of rules, and what its schedules need. The
+// last two say the same of the clients' own rules.
+var simControls = []simControl{
+	{
+		rule: "a value of its own for each attempt", claim: claimExclusion, seeds: []uint64{0, 2},
+		out: oneNonce(host), // all processes of a host have one
+	}, {
+		rule: "a value of its own for each attempt, of one process", claim: claimExclusion, seeds: []uint64{80, 361},
+		masks: "no token proposed twice, the floor raised by abandon",
+		world: all(storm, repeating, noRaisedFloor), out: oneNonce(process),
+	}, {
+		rule: "no token proposed twice", claim: claimExclusion, seeds: []uint64{80, 361},
+		masks: "a value of its own for each attempt, the floor raised by abandon",
+		world: all(storm, oneNonce(process), noRaisedFloor), out: repeating,
+	}, {
+		rule: "above the floor, not at it or below", claim: claimTokens, seeds: []uint64{20, 25},
+		world: ahead(400*time.Millisecond, 0), out: without(leftOut{lowIsFine: true}),
+	}, {
+		rule: "quarantine, where all data is in RAM", claim: claimExclusion, seeds: []uint64{2, 13},
+		world: losing(loseAll), out: without(leftOut{noQuarantine: true}),
+	}, {
+		rule: "quarantine, where the tail of a log is lost", claim: claimExclusion, seeds: []uint64{5, 13},
+		world: losing(1, 2, 3), out: without(leftOut{noQuarantine: true}),
+	}, {
+		rule: "the marker in each script", claim: claimExclusion, seeds: []uint64{38, 46},
+		world: losing(loseAll), out: without(leftOut{noMarker: true}),
+	}, {
+		rule: "Bound", claim: claimTokens, seeds: []uint64{229},
+		world: ahead(4*time.Second, 10*time.Second), out: without(leftOut{noBound: true}),
+	}, {
+		rule: "the floor of the boot", claim: claimTokens, seeds: []uint64{86},
+		world: ahead(2900*time.Millisecond, 10*time.Second), out: without(leftOut{noBootFloor: true}),
+	}, {
+		rule: "the floor of what expired", claim: claimTokens, seeds: []uint64{31, 38},
+		world: all(ahead(2900*time.Millisecond, time.Second), losing(loseNothing)), out: without(leftOut{noExpiredFloor: true}),
+	}, {
+		rule: "the floor raised by abandon", claim: claimOrphans, seeds: []uint64{7, 9},
+		out: noRaisedFloor,
+	}, {
+		rule: "repair while the tenure is valid, and no longer", claim: claimOrphans, seeds: []uint64{8, 15},
+		world: losing(loseNothing), out: without(leftOut{noRepairLimit: true}),
+	}, {
+		rule: "no vote after a step of the clock", claim: claimExclusion, seeds: []uint64{141, 572},
+		world: guarded, out: everyNodeVotes,
+	}, {
+		rule: "a finish under a held lock only", claim: claimCompletion, seeds: []uint64{54},
+		out: without(leftOut{staleIsFine: true}),
+	}, {
+		rule: "notice on the first tick after a suspend, since none is possible before", claim: claimNotice, seeds: []uint64{1},
+		world: losing(loseNothing), out: func(s *simSetting) { s.strict = true },
+	}, {
+		rule: "the margin: nodes' clocks 8 % fast are within it, and 43 % are not", claim: claimExclusion, seeds: []uint64{216, 221},
+		masks: "no vote after a step of the clock, which such a drift looks like",
+		world: all(losing(loseNothing), slower(80_000), everyNodeVotes), out: slower(300_000),
+	}, {
+		rule: "no vote for clocks that drift beyond the margin", claim: claimExclusion, seeds: []uint64{216, 221},
+		world: all(losing(loseNothing), slower(300_000)), out: everyNodeVotes,
+	},
 }
 
-// ahead makes the proposals of the first client run ahead of the nodes' time, in a
-// fleet that would let them.
-func ahead(by time.Duration, fence time.Duration) func(*simSetting) {
-	return func(s *simSetting) {
-		losing(loseAll)(s)
-		if fence > 0 {
-			s.config = func(c *Config) { c.Bound, c.FenceTTL = 3*time.Second, fence }
-		}
-		s.change = func(c *simClient, l *Locker) {
-			propose := l.propose
-			if c.id == 0 {
-				l.propose = func(now, seen int64) int64 { return propose(now+by.Microseconds(), seen) }
+// Each rule of the protocol is there for something: in schedules that break it a
+// claim fails, and in the same schedules under the rule none does. A change of the
+// client makes other schedules of the seeds; then others are looked for.
+func TestEachRuleIsNeeded(t *testing.T) {
+	for _, c := range simControls {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			seed, ok := c.breaks(t)
+			if !ok {
+				t.Fatalf("no schedule without it violates %s: is it needed?", c.claim)
 			}
-		}
-	}
-}
-
-// and adds to what a world does to its clients.
-func (s *simSetting) and(change func(c *simClient, l *Locker)) {
-	before := s.change
-	s.change = func(c *simClient, l *Locker) {
-		if before != nil {
-			before(c, l)
-		}
-		change(c, l)
-	}
-}
-
-// oneNonce makes all attempts of an owner bear one nonce.
-func oneNonce(owner func(c *simClient) string) func(*simSetting) {
-	return func(s *simSetting) {
-		s.and(func(c *simClient, l *Locker) {
-			nonce := l.nonce
-			l.nonce = func() string { _ = nonce(); return owner(c) }
+			if n := c.run(t, seed, false); n > 0 {
+				t.Errorf("with it, seed %d violates %s %d times", seed, c.claim, n)
+			}
 		})
 	}
 }
 
-func process(c *simClient) string { return string(rune('A' + c.id)) }
-
-func host(*simClient) string { return "host" }
-
-// repeating proposes a token again until somebody's is seen above it.
-func repeating(s *simSetting) {
-	s.and(func(c *simClient, l *Locker) {
-		propose := l.propose
-		l.propose = func(now, seen int64) int64 {
-			if c.repeated <= seen || c.repeated < now-time.Second.Microseconds() {
-				c.repeated = propose(now, seen)
-			}
-			return c.repeated
+// breaks returns a seed whose schedule violates the claim when the rule is left
+// out.
+func (c simControl) breaks(t *testing.T) (uint64, bool) {
+	t.Helper()
+	for _, seed := range c.seeds {
+		if c.run(t, seed, true) > 0 {
+			return seed, true
 		}
-	})
+	}
+	for seed := range uint64(simSeeds) {
+		if c.run(t, seed, true) > 0 {
+			t.Logf("the seeds %v are stale, and %d is not", c.seeds, seed)
+			return seed, true
+		}
+	}
+	return 0, false
 }
 
-// deaf to clocks lets every node vote.
-func everyNodeVotes(s *simSetting) {
-	s.and(func(_ *simClient, l *Locker) { l.clocks.memory, l.clocks.need = 0, 99 })
+// run counts violations in one schedule.
+func (c simControl) run(t *testing.T, seed uint64, out bool) int {
+	t.Helper()
+	return simulate(t, seed, c.setting(out), nil).violations[c.claim]
 }
 
-func noRaisedFloor(s *simSetting) { s.without.noRaisedFloorOnAbandon = true }
-
-func storm(s *simSetting) {
-	s.clocks, s.nodes, s.clients, s.faults, s.loss, s.twice, s.delay = clocksSteady, 3, 3, 0, 5, 30, 5
-}
-
-func guarded(s *simSetting) { s.clocks, s.nodes, s.faults = clocksGuarded, 3, 30 }
-
-func all(changes ...func(*simSetting)) func(*simSetting) {
+func (c simControl) setting(out bool) func(*simSetting) {
 	return func(s *simSetting) {
-		for _, c := range changes {
-			c(s)
+		if c.world != nil {
+			c.world(s)
+		}
+		if out {
+			c.out(s)
 		}
 	}
 }
 
-func slower(ppm time.Duration) func(*simSetting) {
-	return func(s *simSetting) { s.slow = ppm }
-}
-
-var simControls = []simControl{
-	{rule: "a value of its own for each attempt: two processes share it", claim: claimExclusion, out: oneNonce(host)},
-	{rule: "a value of its own for each attempt: one process does", claim: claimExclusion,
-		world: all(storm, repeating, noRaisedFloor), out: oneNonce(process)},
-	{rule: "no token proposed twice", claim: claimExclusion,
-		world: all(storm, oneNonce(process), noRaisedFloor), out: repeating},
-	{rule: "above the floor, not at it", claim: claimTokens, world: ahead(400*time.Millisecond, 0), out: func(s *simSetting) { s.without.lowIsFine = true }},
-	{rule: "quarantine, all data in RAM", claim: claimExclusion, world: losing(loseAll), out: func(s *simSetting) { s.without.noQuarantine = true }},
-	{rule: "quarantine, the tail of the log lost", claim: claimExclusion, world: losing(1, 2, 3), out: func(s *simSetting) { s.without.noQuarantine = true }},
-	{rule: "marker", claim: claimExclusion, world: losing(loseAll), out: func(s *simSetting) { s.without.noMarker = true }},
-	{rule: "bound", claim: claimTokens, world: ahead(4*time.Second, 10*time.Second), out: func(s *simSetting) { s.without.noBound = true }},
-	{rule: "floor of the boot", claim: claimTokens, world: ahead(2900*time.Millisecond, 10*time.Second), out: func(s *simSetting) { s.without.noBootFloor = true }},
-	{rule: "floor of what expired", claim: claimTokens, world: all(ahead(2900*time.Millisecond, time.Second), func(s *simSetting) { s.loses = []int{loseNothing} }),
-		out: func(s *simSetting) { s.without.noExpiredFloor = true }},
-	{rule: "floor raised by abandon", claim: claimOrphans, out: noRaisedFloor},
-	{rule: "repair in time only", claim: claimOrphans, world: losing(loseNothing), out: func(s *simSetting) { s.without.noRepairLimit = true }},
-	{rule: "votes by clocks", claim: claimExclusion, world: guarded, out: everyNodeVotes},
-	{rule: "margin for drift: left out is staying within it", claim: claimExclusion, world: all(losing(loseNothing), slower(80_000), everyNodeVotes), out: slower(300_000)},
-	{rule: "votes by clocks: drift beyond margin", claim: claimExclusion, world: all(losing(loseNothing), slower(300_000)), out: everyNodeVotes},
-}
-
-func TestExploreControls(t *testing.T) {
-	only := os.Getenv("RULE")
+// This is no test of its own but for who wants figures: how often each rule
+// matters in as many schedules.
+func TestSchedulesHoldUnderEachRule(t *testing.T) {
 	for _, c := range simControls {
-		if !strings.Contains(c.rule, only) {
-			continue
-		}
-		for _, off := range []bool{true} {
-			var r simReport
-			simulateMany(t, *simHowMany, func(s *simSetting) {
-				if c.world != nil {
-					c.world(s)
-				}
-				if off {
-					c.out(s)
-				}
-			}, &r)
-			seeds := r.seeds[c.claim]
-			fmt.Println(c.rule, off, r.violations, seeds[:min(len(seeds), 6)])
+		var out, in simReport
+		simulateMany(t, *simControlSeeds, c.setting(true), &out)
+		simulateMany(t, *simControlSeeds, c.setting(false), &in)
+		t.Logf("%s: %s violated %d times without it, %d times with it", c.rule, c.claim, out.violations[c.claim], in.violations[c.claim])
+		if in.violations[c.claim] > 0 {
+			t.Errorf("schedules %v", in.seeds[c.claim])
 		}
 	}
 }

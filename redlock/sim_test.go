@@ -11,9 +11,10 @@ import (
 
 // These are set by build/sim.
 var (
-	simHowMany   = flag.Uint64("sim.seeds", simSeeds, "how many schedules to simulate")
-	simOne       = flag.String("sim.seed", "", "the one schedule to simulate, and tell of")
-	simWriteFile = flag.String("sim.report", "", "the file to write the report to")
+	simHowMany      = flag.Uint64("sim.seeds", simSeeds, "how many schedules to simulate")
+	simOne          = flag.String("sim.seed", "", "the one schedule to simulate, and tell of")
+	simControlSeeds = flag.Uint64("sim.controls", 20, "how many schedules to try each rule in")
+	simWriteFile    = flag.String("sim.report", "", "the file to write the report to")
 )
 
 // The claims of the protocol hold in every schedule of a fleet whose network

@@ -45,6 +45,7 @@ type simSetting struct {
 	loses                 []int
 	config                func(*Config)
 	slow                  time.Duration                 // how much slower than the nodes' the clients' clocks are, in ppm
+	strict                bool                          // suspended or not, a process must notice in time
 	without               leftOut                       // rules that the nodes break
 	change                func(c *simClient, l *Locker) // rules that the clients break
 }
