@@ -64,6 +64,9 @@ func (c *simClient) begin() {
 		c.w.began(nonce)
 		return nonce
 	}
+	// A sender takes what waits for it. Were that to race with who sends more at the
+	// same instant, a seed would not replay: time passes when nobody has more to do.
+	l.gather = func() { pause(context.Background(), time.Nanosecond) }
 	if c.w.change != nil {
 		c.w.change(c, l)
 	}

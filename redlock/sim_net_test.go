@@ -61,6 +61,9 @@ type simWire struct {
 // lets one go at a time.
 func (w simWire) pipeline(ctx context.Context, cmds [][]any) []answer {
 	m := &simMessage{life: w.life, node: w.node, cmds: cmds, back: make(chan []answer, 1)}
+	if err := ctx.Err(); err != nil { // a client that closes is not heard of
+		return m.failed(err)
+	}
 	if answers, over := w.net.post(m, w.sent); over {
 		return answers
 	}

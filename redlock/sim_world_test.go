@@ -139,7 +139,7 @@ func (w *simWorld) build(t *testing.T) {
 		c := newSimClient(w, i)
 		w.clients = append(w.clients, c)
 		c.begin()
-		synctest.Wait()
+		w.pass(time.Microsecond)
 	}
 	w.simNet.mu.Lock()
 	w.direct = nil
