@@ -2,7 +2,7 @@
 # what a target needs beyond them it installs, if it runs as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race test-slow example readme fmt fmt-check vet lint tidy-check portable tools-test bench-test bench-locks bench-leases cover clean
+.PHONY: help build test race test-slow sim example readme fmt fmt-check vet lint tidy-check portable tools-test bench-test bench-locks bench-leases cover clean
 
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
@@ -32,6 +32,9 @@ race: ## run the tests under the race detector, in a random order
 test-slow: ## run the tests that take minutes: long histories, many races, many leases
 	@build/install gcc redis-server
 	$(if $(RACE),CGO_ENABLED=1) $(GOTEST) $(if $(RACE),-race) -tags=slow -run='^TestSlow' -count=1 -timeout=15m -v $(TESTFLAGS) ./redlock
+
+sim: ## simulate the locks: SEEDS=n schedules, or SEED=x and what happens in it
+	@SEEDS="$(SEEDS)" SEED="$(SEED)" build/sim
 
 example: ## run examples/payments, safe and unsafe, and check its provider's book
 	@build/example

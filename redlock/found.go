@@ -15,8 +15,8 @@ import (
 // configuration, and whoever founds several nodes founds them in the order of
 // their names. The first node decides who goes on.
 func (l *Locker) found(n *node) error {
-	l.founding.Lock()
-	defer l.founding.Unlock()
+	l.founding <- struct{}{}
+	defer func() { <-l.founding }()
 	seen := make([]vote, len(l.nodes))
 	var looks sync.WaitGroup
 	for i, o := range l.nodes {

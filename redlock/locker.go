@@ -24,11 +24,12 @@ type Locker struct {
 	wakes   *wakes
 	signals *signals
 
-	founding sync.Mutex                  // one fresh node at a time
 	returns  returns                     // of nodes that were down
 	warned   sync.Once                   // of what Check saw
+	founding chan struct{}               // one fresh node at a time; a channel, since who waits here waits for the network
 	propose  func(now, seen int64) int64 // a new token
 	nonce    func() string               // a new nonce
+	gather   func()                      // before a sender takes what waits; a simulation lets all senders of an instant come first
 
 	calls context.Context // what goes on when callers leave; ends last
 	open  context.Context // ends first, with ErrClosed
@@ -63,7 +64,7 @@ func build(cfg Config) (*Locker, error) {
 
 // assemble puts a Locker on wires.
 func assemble(cfg Config, wires []wire) (*Locker, error) {
-	l := &Locker{cfg: cfg, config: configText(cfg), need: len(wires)/2 + 1, nonce: rand.Text}
+	l := &Locker{cfg: cfg, config: configText(cfg), need: len(wires)/2 + 1, nonce: rand.Text, gather: func() {}, founding: make(chan struct{}, 1)}
 	var err error
 	if l.signals, err = newSignals(cfg); err != nil {
 		return nil, err

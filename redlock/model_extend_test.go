@@ -20,7 +20,7 @@ func (m *modelNode) extend(l modelLife, keys, args []string) []string {
 		}
 	}
 	early := token > m.now+l.bound && !m.without.noBound
-	if code == codeRepaired && (m.now > notAfter || early) {
+	if code == codeRepaired && (m.now > notAfter && !m.without.noRepairLimit || early) {
 		return []string{codeGone, number(m.now)}
 	}
 	for _, key := range keys[1:] {

@@ -36,6 +36,8 @@ type leftOut struct {
 	lowIsFine              bool // it grants at its floor and below
 	noRaisedFloorOnAbandon bool // late messages of a failed attempt are good
 	noMarker               bool // it answers clients of any life and config
+	staleIsFine            bool // it records a finish under a lock that is not held
+	noRepairLimit          bool // it sets a missing grant again however late it is told
 }
 
 type modelScript struct {

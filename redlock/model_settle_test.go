@@ -40,7 +40,7 @@ func (m *modelNode) settle(l modelLife, keys, args []string) []string {
 		switch {
 		case token == number(e.token):
 			code = codeOK
-		case code == codeOK:
+		case code == codeOK, m.without.staleIsFine:
 			m.set(keys[1], done, parse(retention))
 		default:
 			code = codeStale

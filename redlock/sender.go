@@ -76,6 +76,7 @@ func (n *node) serve() {
 			continue
 		}
 		pause = 0
+		n.l.gather()
 		n.exchange(n.take(), false)
 	}
 	n.fail(ErrClosed)
