@@ -110,7 +110,7 @@ func TestASlowNodeIsNamed(t *testing.T) {
 func TestAClockThatIsOffIsNamed(t *testing.T) {
 	t.Parallel()
 	m := minis(t)
-	ahead(t, m[2], -400*time.Millisecond)
+	setAhead(t, m[2], -400*time.Millisecond)
 	l := newLocker(t, addresses(m)) // a margin of 500 ms
 	r, err := l.Check(t.Context())
 	if err != nil || !hasWarning(r, "n2", "its clock is -") || hasWarning(r, "n1", "its clock is") || hasWarning(r, "n0", "its clock is") {
@@ -121,8 +121,8 @@ func TestAClockThatIsOffIsNamed(t *testing.T) {
 	}
 }
 
-// ahead makes a node tell another time.
-func ahead(t *testing.T, m *miniredis.Miniredis, d time.Duration) {
+// setAhead makes a node tell another time.
+func setAhead(t *testing.T, m *miniredis.Miniredis, d time.Duration) {
 	t.Helper()
 	m.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
 		if cmd != "TIME" {

@@ -141,12 +141,12 @@ func TestReadyDoesNotCountANodeWithoutAVote(t *testing.T) {
 	m := minis(t)
 	l := freshLocker(t, addresses(m))
 	m[0].Close()
-	ahead(t, m[1], 0)
-	ahead(t, m[2], time.Minute)
+	setAhead(t, m[1], 0)
+	setAhead(t, m[2], time.Minute)
 	if err := l.Ready(t.Context()); err != nil { // no majority of clocks agrees: none is known to be wrong
 		t.Fatal(err)
 	}
-	ahead(t, m[2], 2*time.Minute)
+	setAhead(t, m[2], 2*time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := l.Ready(ctx); !errors.Is(err, ErrNoQuorum) || !strings.Contains(err.Error(), "its clock stepped") {

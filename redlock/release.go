@@ -122,7 +122,7 @@ func (s *Lease) settle() (now time.Duration, late bool) {
 
 // released is certain when a majority has told, or every node has spoken once.
 func (l *Locker) released(s *saying) bool {
-	return s.count(codeOK) >= l.need || l.notOurs(s) || all(s.spoke)
+	return s.count(codeOK) >= l.need || l.notOurs(s) || every(s.spoke)
 }
 
 // notOurs reports whether no majority can have been ours any more.
@@ -147,7 +147,7 @@ func (l *Locker) releaseOutcome(s *saying) (Outcome, error) {
 // finished is certain when the record is committed or refused for good, or no
 // node has more to say.
 func (l *Locker) finished(s *saying) bool {
-	return s.count(codeOK) >= l.need || s.count(codeStale) > len(l.nodes)-l.need || all(s.final)
+	return s.count(codeOK) >= l.need || s.count(codeStale) > len(l.nodes)-l.need || every(s.final)
 }
 
 // finishOutcome waits for a finish.

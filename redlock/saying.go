@@ -56,8 +56,8 @@ func (s *saying) answered() (n int) {
 // votes are the last words of all. The saying is over.
 func (s *saying) votes() []vote { return s.last }
 
-// all reports whether each flag is set.
-func all(flags []bool) bool {
+// every reports whether each flag is set.
+func every(flags []bool) bool {
 	for _, f := range flags {
 		if !f {
 			return false
