@@ -109,6 +109,9 @@ func (l *Locker) Close() error {
 	l.keeper.close()
 	l.work.Wait()
 	l.wakes.close()
+	for _, n := range l.nodes {
+		n.shut() // before its calls fail, or it would look for the node again and again
+	}
 	l.stop()
 	if !first {
 		return nil

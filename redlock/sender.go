@@ -181,12 +181,16 @@ func (n *node) fail(err error) (patience time.Duration) {
 	return patience
 }
 
-// close ends the sender. Nobody sends any more.
-func (n *node) close() error {
+// shut tells the sender to end. Nobody sends any more.
+func (n *node) shut() {
 	n.mu.Lock()
 	n.closed = true
 	n.mu.Unlock()
 	n.wake()
+}
+
+// close waits until the sender has ended.
+func (n *node) close() error {
 	n.loop.Wait()
 	return n.wire.close()
 }
