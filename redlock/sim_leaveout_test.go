@@ -84,7 +84,7 @@ func all(changes ...func(*simSetting)) func(*simSetting) {
 	}
 }
 
-func slower(ppm time.Duration) func(*simSetting) {
+func slower(ppm int) func(*simSetting) {
 	return func(s *simSetting) { s.slow = ppm }
 }
 
