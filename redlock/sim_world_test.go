@@ -55,8 +55,8 @@ type simClocks int
 
 const (
 	clocksSteady  simClocks = iota // they are skewed, and drift
-	clocksGuarded                  // one steps, and everybody knew it before
-	clocksJumpy                    // they step as they like
+	clocksGuarded                  // one of at least three steps, once, and by more than a round trip can hide: votes must save exclusion
+	clocksJumpy                    // they step as they like, and nodes keep their data: tokens are what is left
 )
 
 // simNode is a node and its clock.
