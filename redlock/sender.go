@@ -87,7 +87,8 @@ func (n *node) serve() {
 func (n *node) wait() bool {
 	for {
 		n.mu.Lock()
-		closed, busy, due := n.closed, n.down != nil || len(n.queue) > 0, n.nextDue()
+		closed := n.closed || n.l.calls.Err() != nil // else it would try in vain, without rest
+		busy, due := n.down != nil || len(n.queue) > 0, n.nextDue()
 		n.mu.Unlock()
 		left := due - n.l.cfg.Clock.Now()
 		switch {

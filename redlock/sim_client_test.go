@@ -39,7 +39,7 @@ type simClient struct {
 func newSimClient(w *simWorld, id int) *simClient {
 	return &simClient{
 		w: w, id: id, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 2)), turns: make(chan bool),
-		clock: simClock{simTime: &w.simTime, begin: time.Duration(w.rng.IntN(1_000_000)) * time.Millisecond, ppm: time.Duration(w.rng.IntN(401)-200) - w.slow},
+		clock: simClock{simTime: &w.simTime, begin: time.Duration(w.rng.IntN(1_000_000)) * time.Millisecond, ppm: w.rng.IntN(401) - 200 - w.slow},
 	}
 }
 
@@ -78,9 +78,9 @@ func (c *simClient) begin() {
 // crash ends the process: nothing of it is sent any more, and what is on its way
 // may arrive. Its goroutines need a TTL until they notice.
 func (c *simClient) crash() {
-	c.w.simNet.mu.Lock()
+	c.w.mu.Lock()
 	close(c.life.dead)
-	c.w.simNet.mu.Unlock()
+	c.w.mu.Unlock()
 	old := c.l
 	c.closing.Go(func() { _ = old.Close() })
 	c.begin()

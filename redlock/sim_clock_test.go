@@ -17,16 +17,21 @@ func (t *simTime) now() time.Duration {
 	return time.Since(t.start) + time.Duration(t.jumps.Load())
 }
 
+// parts are so many millionths of a time.
+func parts(t time.Duration, ppm int) time.Duration {
+	return time.Duration(int64(t) / 1_000_000 * int64(ppm))
+}
+
 // simClock is a client's: it began anywhere, and drifts.
 type simClock struct {
 	*simTime
 	begin time.Duration
-	ppm   time.Duration
+	ppm   int
 }
 
 func (c simClock) Now() time.Duration {
 	t := c.now()
-	return c.begin + t + t/1_000_000*c.ppm
+	return c.begin + t + parts(t, c.ppm)
 }
 
 // simWallClock is a node's: it is wrong, drifts, and is set by its administrator.
@@ -35,18 +40,18 @@ type simWallClock struct {
 	*simTime
 	ahead time.Duration // at since
 	since time.Duration
-	ppm   time.Duration
+	ppm   int
 }
 
 func (c *simWallClock) read() time.Duration {
 	t := c.now()
-	return t + c.ahead + (t-c.since)/1_000_000*c.ppm
+	return t + c.ahead + parts(t-c.since, c.ppm)
 }
 
 func (c *simWallClock) micros() int64 { return benchStart + c.read().Microseconds() }
 
 // drift changes how fast the clock goes, from now on.
-func (c *simWallClock) drift(ppm time.Duration) {
+func (c *simWallClock) drift(ppm int) {
 	c.ahead, c.since, c.ppm = c.read()-c.now(), c.now(), ppm
 }
 

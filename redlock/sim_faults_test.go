@@ -30,7 +30,7 @@ func (w *simWorld) fault() {
 		w.resumed = w.timers()
 		w.checking.Unlock()
 	case 7:
-		n.clock.drift(time.Duration(w.rng.IntN(10_001) - 5000))
+		n.clock.drift(w.rng.IntN(10_001) - 5000)
 	default: // most often, where it is allowed at all
 		w.stepClock(i)
 	}

@@ -2,6 +2,7 @@ package redlock
 
 import "time"
 
+// losing is a world of restarts that lose so many of the last writes.
 func losing(loses ...int) func(*simSetting) {
 	return func(s *simSetting) {
 		s.clocks, s.loses, s.faults = clocksSteady, loses, 40
@@ -46,6 +47,7 @@ func oneNonce(owner func(c *simClient) string) func(*simSetting) {
 	}
 }
 
+// process and host are owners.
 func process(c *simClient) string { return string(rune('A' + c.id)) }
 
 func host(*simClient) string { return "host" }
@@ -63,17 +65,19 @@ func repeating(s *simSetting) {
 	})
 }
 
-// everyNodeVotes lets every node vote.
+// everyNodeVotes lets every node vote, whatever its clock shows.
 func everyNodeVotes(s *simSetting) {
 	s.and(func(_ *simClient, l *Locker) { l.clocks.memory, l.clocks.need = 0, 99 })
 }
 
 func noRaisedFloor(s *simSetting) { s.without.noRaisedFloorOnAbandon = true }
 
+// storm is a world of late messages, where nobody restarts.
 func storm(s *simSetting) {
 	s.clocks, s.nodes, s.clients, s.faults, s.loss, s.twice, s.delay = clocksSteady, 3, 3, 0, 5, 30, 5
 }
 
+// guarded is a world where one of three clocks steps.
 func guarded(s *simSetting) { s.clocks, s.nodes, s.faults = clocksGuarded, 3, 30 }
 
 func all(changes ...func(*simSetting)) func(*simSetting) {
@@ -84,7 +88,8 @@ func all(changes ...func(*simSetting)) func(*simSetting) {
 	}
 }
 
-func slower(ppm time.Duration) func(*simSetting) {
+// slower makes the clients' clocks slow, which is to say the nodes' fast.
+func slower(ppm int) func(*simSetting) {
 	return func(s *simSetting) { s.slow = ppm }
 }
 

@@ -90,7 +90,7 @@ func (o *simOrphans) forget(node int) {
 func (w *simWorld) empty() {
 	for i, n := range w.nodes {
 		for key, h := range n.held() {
-			w.violate(claimOrphans, "node %d holds %s for %s for another %v", i, key, h.nonce, time.Duration(h.until-n.modelNode.now)*time.Microsecond)
+			w.violate(claimOrphans, "node %d holds %s for %s for another %v", i, key, h.nonce, time.Duration(h.until-n.now)*time.Microsecond)
 		}
 	}
 }

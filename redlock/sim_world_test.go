@@ -44,7 +44,7 @@ type simSetting struct {
 	faults                int // of a thousand steps
 	loses                 []int
 	config                func(*Config)
-	slow                  time.Duration                 // how much slower than the nodes' the clients' clocks are, in ppm
+	slow                  int                           // how much slower than the nodes' the clients' clocks are, in ppm
 	strict                bool                          // suspended or not, a process must notice in time
 	without               leftOut                       // rules that the nodes break
 	change                func(c *simClient, l *Locker) // rules that the clients break
@@ -55,8 +55,8 @@ type simClocks int
 
 const (
 	clocksSteady  simClocks = iota // they are skewed, and drift
-	clocksGuarded                  // one steps, and everybody knew it before
-	clocksJumpy                    // they step as they like
+	clocksGuarded                  // one of at least three steps, once, and by more than a round trip can hide: votes must save exclusion
+	clocksJumpy                    // they step as they like, and nodes keep their data: tokens are what is left
 )
 
 // simNode is a node and its clock.
@@ -127,7 +127,7 @@ func (w *simWorld) build(t *testing.T) {
 	}
 	w.start, w.kick = time.Now(), make(chan struct{}, 1)
 	for i := range w.simSetting.nodes {
-		clock := &simWallClock{simTime: &w.simTime, ahead: w.skew(i), ppm: time.Duration(w.rng.IntN(401) - 200)}
+		clock := &simWallClock{simTime: &w.simTime, ahead: w.skew(i), ppm: w.rng.IntN(401) - 200}
 		n := &simNode{modelNode: newModelNode(w.cfg.Nodes[i].name(), clock.micros), clock: clock, cut: make([]time.Duration, w.simSetting.clients)}
 		n.without = w.without
 		marker := n.runID() + ":" + number(clock.micros()-time.Hour.Microseconds()) + ":" + configText(w.cfg)
@@ -141,9 +141,9 @@ func (w *simWorld) build(t *testing.T) {
 		c.begin()
 		w.pass(time.Microsecond)
 	}
-	w.simNet.mu.Lock()
+	w.mu.Lock()
 	w.direct = nil
-	w.simNet.mu.Unlock()
+	w.mu.Unlock()
 	for _, c := range w.clients {
 		go c.act()
 	}
