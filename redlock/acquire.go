@@ -161,6 +161,11 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 			timer.Stop()
 			return nil, ErrClosed
 		}
+		select {
+		case <-over: // of two that come at once, the end counts
+			return nil, last
+		default:
+		}
 	}
 }
 

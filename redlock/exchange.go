@@ -11,8 +11,9 @@ import (
 
 // exchange sends a batch in one pipeline and hands out the answers. What meets a
 // node that has forgotten its scripts, or that says that this is another life of
-// it, is sent again once after joining; the rest of the batch is not.
-func (n *node) exchange(batch []*request, joined bool) {
+// it, is sent again once after joining; the rest of the batch is not. It reports
+// whether the node answers.
+func (n *node) exchange(batch []*request, joined bool) (ok bool) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool {
 		drop := r.unless != nil && r.unless()
 		if drop {
@@ -21,36 +22,57 @@ func (n *node) exchange(batch []*request, joined bool) {
 		return drop
 	})
 	if len(batch) == 0 {
-		return
+		return true
 	}
 	votes := n.pipeline(batch)
 	var again []*request
-	var broken error
+	forgotten := func(v vote) bool {
+		return !joined && (v.said(codeRejoin) || redis.HasErrorPrefix(v.err, "NOSCRIPT"))
+	}
+	broken := brokenBy(votes)
+	n.lose(broken) // first: who hears of it may send again at once
 	for i, r := range batch {
-		v := votes[i]
-		if !joined && (v.reply.code == codeRejoin || redis.HasErrorPrefix(v.err, "NOSCRIPT")) {
+		if forgotten(votes[i]) {
 			again = append(again, r)
-			continue
+		} else {
+			n.handOut(r, votes[i])
 		}
-		if v.err != nil && !answered(v.err) {
-			broken = v.err
-		}
-		n.handOut(r, v)
 	}
 	if broken == nil && len(again) > 0 {
 		n.life.Store(nil)
 		if broken = n.join(); broken == nil {
-			n.exchange(again, true)
-			return
+			return n.exchange(again, true)
 		}
+		n.lose(broken)
+	}
+	for _, r := range again {
+		n.handOut(r, vote{node: n.at, heard: n.l.cfg.Clock.Now(), err: broken})
 	}
 	if broken != nil {
-		for _, r := range again {
-			n.handOut(r, vote{node: n.at, heard: n.l.cfg.Clock.Now(), err: broken})
-		}
-		n.life.Store(nil)
 		n.fail(broken)
 	}
+	return broken == nil
+}
+
+// brokenBy is why the node does not answer, if it does not.
+func brokenBy(votes []vote) error {
+	for _, v := range votes {
+		if v.err != nil && !answered(v.err) {
+			return v.err
+		}
+	}
+	return nil
+}
+
+// lose notes that the node is down, if there is a reason.
+func (n *node) lose(why error) {
+	if why == nil {
+		return
+	}
+	n.life.Store(nil)
+	n.mu.Lock()
+	n.down = why
+	n.mu.Unlock()
 }
 
 // handOut hands an outcome out, and keeps what is to be said again.

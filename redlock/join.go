@@ -51,7 +51,6 @@ func (n *node) join() error {
 			n.mu.Lock()
 			n.down = nil
 			n.mu.Unlock()
-			n.l.returns.tell()
 			return nil
 		}
 	}

@@ -75,7 +75,7 @@ func (m *modelNode) ended(l modelLife, e modelEnd, r modelRecord) modelRecord {
 	case e.said(r):
 	case e.ours(r.prev): // a later tenure stands on it
 		r.prev.state = stateReleased
-	case r.grant.token < e.token && !r.alive(m.now): // the node missed its grant
+	case r.grant.token < e.token: // the node missed its grant; a lower one that still stands cannot win any more
 		r.grant, r.deadline = released, 0
 	}
 	if raise {

@@ -69,15 +69,21 @@ func (n *node) wake() {
 // for one pipeline, what arrives gathers for the next.
 func (n *node) serve() {
 	var pause time.Duration
+	failed := false
 	for n.wait() {
 		if err := n.join(); err != nil {
+			failed = true
 			n.rest(min(pause, n.fail(err)))
 			pause = min(max(2*pause, 10*time.Millisecond), longestRest)
 			continue
 		}
 		pause = 0
 		n.l.gather()
-		n.exchange(n.take(), false)
+		ok := n.exchange(n.take(), false)
+		if ok && failed {
+			n.l.returns.tell()
+		}
+		failed = !ok
 	}
 	n.fail(ErrClosed)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -75,7 +76,7 @@ func newLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 // freshLocker is newLocker on nodes as they are.
 func freshLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 	tb.Helper()
-	cfg := Config{Nodes: nodes, TTL: 5 * time.Second}
+	cfg := Config{Nodes: nodes, TTL: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -84,8 +85,10 @@ func freshLocker(tb testing.TB, nodes []Node, change ...func(*Config)) *Locker {
 		tb.Fatal(err)
 	}
 	cfg.NodeTimeout = min(cfg.TTL*3/2, 5*time.Second)
-	cfg.Ungated = true // embedded nodes are; the others are gated all the same
-	cfg.Namespace = apart(cfg)
+	cfg.Ungated = true                // embedded nodes are; the others are gated all the same
+	if cfg.Namespace == "holdfast:" { // the default, and no test's own
+		cfg.Namespace = apart(cfg)
+	}
 	l, err := build(cfg)
 	if err != nil {
 		tb.Fatal(err)
