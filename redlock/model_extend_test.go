@@ -15,6 +15,9 @@ func (m *modelNode) extend(l modelLife, keys, args []string) []string {
 		if newer || released || alive && r.grant.nonce != nonce {
 			return []string{codeLost, number(m.now), number(r.grant.token)}
 		}
+		if r.prev == (modelGrant{token, stateReleased, nonce}) { // while another's lower grant stood
+			return []string{codeLost, number(m.now), number(token)}
+		}
 		if !alive || r.grant.token < token {
 			code = codeRepaired
 		}

@@ -14,6 +14,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local function s(x) return string.format('%.0f', x) end
 local at, nonce, T, answer, records = s(now), ARGV[1], tonumber(ARGV[2]), 'OK', {}
+local released = ARGV[2] .. ':0:' .. nonce
 local grant = ':' .. ARGV[2] .. ':1:' .. s(now + ARGV[3]) .. ':' .. nonce .. ':'
 for i = 2, #KEYS do
   local floor, prev, kept = T, '0:0:', false
@@ -22,6 +23,7 @@ for i = 2, #KEYS do
     local f, tok, st, dl, n, before = string.match(r, '^(%d+):(%d+):(%d):(%d+):([^:]*):(%d+:%d:[^:]*)$')
     local ct, alive = tonumber(tok), st == '1' and tonumber(dl) > now
     if ct > T or (alive and n ~= nonce) or (ct == T and st == '0') then return {'LOST', at, tok} end
+    if before == released then return {'LOST', at, ARGV[2]} end -- before a lower grant of another's that stood here
     floor, kept = math.max(tonumber(f), T), alive and ct == T
     if n == nonce and st ~= '0' then prev = before
     else prev = tok .. ':' .. (st == '1' and '2' or st) .. ':' .. n end
