@@ -49,6 +49,8 @@ func TestConformance(t *testing.T) {
 		"finish after a takeover is stale":                 finishAfterTakeover,
 		"finish after expiry but before a takeover counts": finishAfterExpiry,
 		"a void record is none":                            voidIsNone,
+		"a record made void lets the job run again":        voidLetsItRunAgain,
+		"who makes a record void waits for the holder":     voidWaitsForTheHolder,
 		"times need not be whole milliseconds":             timesAreNotWhole,
 		"a record on a minority is not an answer":          recordOnMinority,
 		"contention is counted once a call":                contentionIsCounted,

@@ -158,6 +158,8 @@ func (s *Lease) Check(ctx context.Context) error {
 		}
 		if why != "" {
 			s.lose(why)
+		} else if s.end() <= s.l.cfg.Clock.Now() { // yes, but for a time that is over
+			s.lose(LostExpired)
 		}
 	case <-ctx.Done():
 		return ended(ctx, "check")
