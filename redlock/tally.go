@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -94,7 +95,7 @@ func (t *tally) silent() bool {
 		switch {
 		case t.granted(v):
 			ok++
-		case v.err != nil && !v.unsent && !answered(v.err):
+		case v.err != nil && !v.unsent && !answered(v.err) && !errors.Is(v.err, ErrConfig):
 			silent++
 		}
 	}
