@@ -66,9 +66,8 @@ func TestReadyWaitsOutTheFirstStartOnceAndSaysWhy(t *testing.T) {
 		t.Errorf("said %d times: %s", n, said.text.String())
 	}
 	release(t, take(t, l, Key("k")), Released)
-	start = time.Now()
-	if err := l.Ready(t.Context()); err != nil || time.Since(start) > l.cfg.MaxTTL/2 || said.count("waiting for lock nodes") != 1 {
-		t.Error("ready again:", err, time.Since(start))
+	if err := l.Ready(t.Context()); err != nil || said.count("waiting for lock nodes") != 1 {
+		t.Error("ready again:", err)
 	}
 	for _, n := range l.nodes[1:] { // wiped behind our back
 		if err := n.client().FlushAll(t.Context()).Err(); err != nil {
@@ -95,10 +94,10 @@ func TestARestartedNodeAloneKeepsNobodyWaiting(t *testing.T) {
 		}
 	}
 	restart(0)
-	start := time.Now()
-	l := fleetOf(t, processes)
-	if err := l.Ready(t.Context()); err != nil || time.Since(start) > l.cfg.MaxTTL/2 {
-		t.Fatal(err, time.Since(start))
+	var said hearsay
+	l := fleetOf(t, processes, said.logger)
+	if err := l.Ready(t.Context()); err != nil || said.count("waiting for lock nodes") != 0 {
+		t.Fatal(err, said.text.String())
 	}
 	restart(1) // the control: two of three
 	l = fleetOf(t, processes)
@@ -114,10 +113,10 @@ func TestReadyDoesNotWaitForAnotherConfiguration(t *testing.T) {
 	processes := servers.RedisNodes(t, 3)
 	theirs := fleetOf(t, processes)
 	calm(theirs)
-	l := fleetOf(t, processes, func(c *Config) { c.Bound = time.Second })
-	start := time.Now()
+	var said hearsay
+	l := fleetOf(t, processes, said.logger, func(c *Config) { c.Bound = time.Second })
 	err := l.Ready(t.Context())
-	if why, ok := errors.AsType[*ConfigError](err); !ok || why.Theirs != theirs.config || why.Ours != l.config || time.Since(start) > l.cfg.MaxTTL/2 {
+	if why, ok := errors.AsType[*ConfigError](err); !ok || why.Theirs != theirs.config || why.Ours != l.config || said.count("waiting for lock nodes") != 0 {
 		t.Fatal(err)
 	}
 }
@@ -132,7 +131,7 @@ func TestReadyEndsWithTheLocker(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-waits; !errors.Is(err, ErrClosed) || time.Since(start) > 500*time.Millisecond {
+	if err := <-waits; !errors.Is(err, ErrClosed) || time.Since(start) > 700*time.Millisecond {
 		t.Fatal(err, time.Since(start))
 	}
 }

@@ -23,8 +23,8 @@ func (e *LeftOutError) Error() string {
 }
 
 // enough is nil if a majority of the new set answers, and if, of each old set that
-// shows, those that can be drained or have the new configuration already leave no
-// majority over.
+// shows, those that can be drained or carry something else by now leave no majority
+// over.
 func (c *change) enough() error {
 	votes := make([]vote, len(c.seen))
 	sets := map[string]int{}
@@ -44,12 +44,12 @@ func (c *change) enough() error {
 	for old, have := range sets {
 		names := namesOf(old)
 		for i, s := range c.seen {
-			if s.err == nil && s.marker != "" && s.old == "" && slices.Contains(names, c.nodes[i].name) {
-				have++
+			if s.err == nil && s.marker != "" && s.old != old && slices.Contains(names, c.nodes[i].name) {
+				have++ // it was one of them, and is another's by now
 			}
 		}
 		if need := len(names)/2 + 1; have < need {
-			return fmt.Errorf("redlock: reconfigure: %d nodes of the configuration %q are needed, and %d of those given carry it: give those that leave, too: %w",
+			return fmt.Errorf("redlock: reconfigure: %d nodes of the configuration %q are needed, and %d were found: give those that leave, too: %w",
 				need, old, have, c.noQuorum("reconfigure", votes))
 		}
 	}

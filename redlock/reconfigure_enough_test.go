@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,5 +63,29 @@ func TestAConfigurationThatDoesNotSayIsGivenTheLongestTime(t *testing.T) {
 		if got := maxTTLOf(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// What two operators may leave behind is mended by any third end, too.
+func TestASplitIsMendedByAThirdConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLocker(t, realNodes(t, 5), shortLived(t))
+	for i, n := range l.nodes {
+		run, err := n.runID(n.wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := l.cfg
+		cfg.Bound = time.Duration(1+i%3) * time.Second
+		marker := run + ":1:" + configText(cfg)
+		if err := n.client().Set(t.Context(), l.markerKey(), marker, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reconfigured(t.Context(), l, sooner); err != nil {
+		t.Fatal(err)
+	}
+	if all := markers(t, l); len(slices.Compact(all)) != 1 {
+		t.Errorf("%q", all)
 	}
 }

@@ -59,7 +59,8 @@ func TestReconfigureLetsOldLocksRunOutBeforeTheFirstNewOne(t *testing.T) {
 		refused, _ = errors.AsType[*ConfigError](err)
 		return refused != nil
 	})
-	if refused.Theirs != drainingWord+old.config || refused.Ours != old.config {
+	// A busy machine may come to ask only when the drain is over.
+	if refused.Theirs == old.config || refused.Ours != old.config {
 		t.Error(refused)
 	}
 	if left := s.end() - old.cfg.Clock.Now(); s.Context().Err() != nil && left > 4*longestTick {
@@ -111,9 +112,10 @@ func TestWithoutADrainTwoConfigurationsHoldOneKey(t *testing.T) {
 
 func TestAnInterruptedReconfigurationGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	l := newLocker(t, realNodes(t, 3), shortLived(t))
+	var said hearsay
+	l := newLocker(t, realNodes(t, 3), shortLived(t), said.logger, func(c *Config) { c.TTL, c.MaxTTL = 3*time.Second, 3*time.Second })
 	release(t, take(t, l, Key("k")), Released)
-	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := reconfigured(ctx, l, sooner); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "until it is said again") {
 		t.Fatal(err)
@@ -123,7 +125,7 @@ func TestAnInterruptedReconfigurationGoesOnWhereItWas(t *testing.T) {
 		t.Fatal(drained)
 	}
 	start := time.Now()
-	if err := reconfigured(t.Context(), l, sooner); err != nil || time.Since(start) > 800*time.Millisecond {
+	if err := reconfigured(t.Context(), l, sooner); err != nil || time.Since(start) > 2500*time.Millisecond {
 		t.Fatal(err, time.Since(start))
 	}
 	next := freshLocker(t, realNodes(t, 3), func(c *Config) { c.Namespace = l.cfg.Namespace }, sooner)
@@ -135,9 +137,9 @@ func TestAnInterruptedReconfigurationGoesOnWhereItWas(t *testing.T) {
 	if err := next.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	start = time.Now()
-	if err := reconfigured(t.Context(), l, sooner); err != nil || time.Since(start) > 400*time.Millisecond {
-		t.Error("nothing to do:", err, time.Since(start))
+	lines := said.count("\n")
+	if err := reconfigured(t.Context(), l, sooner); err != nil || said.count("\n") != lines {
+		t.Error("nothing to do:", err, said.text.String())
 	}
 	release(t, take(t, next, Key("k")), Released) // and nobody was disturbed
 }
