@@ -59,8 +59,7 @@ func TestReconfigureLetsOldLocksRunOutBeforeTheFirstNewOne(t *testing.T) {
 		refused, _ = errors.AsType[*ConfigError](err)
 		return refused != nil
 	})
-	// A busy machine may come to ask only when the drain is over.
-	if refused.Theirs == old.config || refused.Ours != old.config {
+	if refused.Theirs != drainingWord+old.config || refused.Ours != old.config {
 		t.Error(refused)
 	}
 	if left := s.end() - old.cfg.Clock.Now(); s.Context().Err() != nil && left > 4*longestTick {

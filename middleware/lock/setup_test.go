@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("8") // tests wait for TTLs more than they compute
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // nodes are three lock nodes, of either make.
 type nodes struct {
