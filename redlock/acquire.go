@@ -129,7 +129,7 @@ func (l *Locker) wait(ctx context.Context, c Claim, seen *sighting) (*Lease, err
 		switch {
 		case errors.Is(err, ErrHeld), errors.Is(err, ErrNoQuorum):
 			last = err
-		case err != nil && ctx.Err() != nil && last != nil:
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()) && last != nil:
 			return nil, fmt.Errorf("%w: %w", err, last)
 		default:
 			return lease, err

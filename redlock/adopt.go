@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,9 +19,17 @@ func (a *attempt) note(t *tally) {
 	}
 }
 
-// doneError answers a claim whose record a majority keeps.
-func (a *attempt) doneError() error {
-	return &DoneError{Key: a.claim.Record, Record: a.record.record}
+// doneError answers a claim whose record a majority keeps: with that one, whatever
+// a minority has.
+func (a *attempt) doneError(t *tally) error {
+	a.mu.Lock()
+	text, _ := t.record()
+	a.mu.Unlock()
+	c, err := parseDone(text)
+	if err != nil {
+		return err
+	}
+	return &DoneError{Key: a.claim.Record, Record: c.record}
 }
 
 // adopt completes a finish that reached too few nodes to count, whether its
@@ -36,16 +43,13 @@ func (a *attempt) adopt(lease *Lease) error {
 	defer lease.settling.Unlock()
 	lease.last = &settlement{mode: modeFinish, done: c.text(), retention: left}
 	now, _ := lease.settle()
-	outcome, err := a.l.finishOutcome(lease.conclude(now), a.claim.Record)
+	said := lease.conclude(now)
+	outcome, err := a.l.finishOutcome(said, a.claim.Record)
 	lease.last.outcome, lease.last.err = outcome, err
 	if err == nil {
 		return &DoneError{Key: a.claim.Record, Record: c.record}
 	}
-	if none, ok := errors.AsType[*NoQuorumError](err); ok {
-		none.Op = "adopt"
-		return none
-	}
-	return a.l.noQuorum("adopt", nil)
+	return a.l.noQuorum("adopt", said.votes())
 }
 
 // Void makes the completion record of key void, on purpose: the job that finished
@@ -57,7 +61,11 @@ func (a *attempt) adopt(lease *Lease) error {
 //
 // Errors are those of [Locker.Acquire], but [ErrDone], and of [Lease.Finish].
 func (l *Locker) Void(ctx context.Context, key string, retention time.Duration) error {
-	lease, err := l.Acquire(ctx, Claim{Keys: []string{key}, Record: key, again: true})
+	claim := Claim{Keys: []string{key}, Record: key, again: true}
+	if err := checkRecord(claim, holdfast.Record{}, retention); err != nil {
+		return err // before there is a lease that nobody would settle
+	}
+	lease, err := l.Acquire(ctx, claim)
 	if err != nil {
 		return fmt.Errorf("redlock: void %q: %w", key, err)
 	}

@@ -3,6 +3,7 @@ package redlock
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -27,6 +28,7 @@ type attempt struct {
 	highest int64         // token proposed
 	since   time.Duration // when it was proposed, or shortly before
 	pending []int         // per node: acquires without an answer
+	gone    bool          // failed, and cleaned up
 	asked   []bool        // per node: an acquire of ours may have arrived there
 	lease   *Lease        // set when won: later grants go there
 	record  completion
@@ -83,7 +85,7 @@ func (a *attempt) vote(ctx context.Context) (*Lease, error) {
 		case v == won:
 			return a.win(ctx, t)
 		case v == done:
-			return nil, a.doneError()
+			return nil, a.doneError(t)
 		case v == held:
 			return nil, a.heldError(t)
 		case v == noQuorum && silent && !next.again && try < maxProposals:
@@ -92,13 +94,20 @@ func (a *attempt) vote(ctx context.Context) (*Lease, error) {
 			next.again = true
 			continue
 		case v == noQuorum, try == maxProposals:
-			return nil, a.l.nobody("acquire", t.votes)
+			return nil, a.nobody(t)
 		case v == adopt:
 			next.done = doneAdopt
 		}
 		next.again = false
 		pause(ctx, jitter(a.nonce, try, time.Duration(try)*2*time.Millisecond))
 	}
+}
+
+// nobody is why no majority granted. Late answers still come in.
+func (a *attempt) nobody(t *tally) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.l.nobody("acquire", t.votes)
 }
 
 // deliver hands a vote to whom it matters now: the count, or the lease that was
@@ -156,12 +165,19 @@ func (a *attempt) win(ctx context.Context, t *tally) (*Lease, error) {
 	return lease, err
 }
 
+var errTooLate = errors.New("granted, but the answer came when its time was over")
+
 func (a *attempt) seal(ctx context.Context, t *tally) (*Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	lease := newLease(ctx, a, t)
 	if lease.end() <= a.l.cfg.Clock.Now() {
 		lease.cancel(ErrNoQuorum)
+		for i, v := range t.votes {
+			if t.granted(v) {
+				t.votes[i] = vote{node: v.node, err: errTooLate}
+			}
+		}
 		return nil, a.l.noQuorum("acquire", t.votes)
 	}
 	if !a.l.keeper.add(lease) {

@@ -48,8 +48,8 @@ type Claim struct {
 	// its holder calls as its work makes progress: 0 (no matter), or 10 ms or more.
 	Stall time.Duration
 
-	// Healthy is asked before each extension, about every third of the TTL, and
-	// has as long again to answer. An error, a panic or silence ends the lease. It
+	// Healthy is asked before each extension, about every third of the TTL, or on
+	// every tick while extensions fail, and has a third of the TTL to answer. An error, a panic or silence ends the lease. It
 	// must be safe for concurrent use with the holder. nil is always healthy.
 	Healthy func(ctx context.Context) error
 

@@ -21,7 +21,7 @@ type Config struct {
 	Nodes []Node
 
 	// Namespace begins the name of every Redis key and channel: 1 to 64 bytes
-	// without spaces. Default "holdfast:".
+	// without spaces, of which none may begin with another's. Default "holdfast:".
 	Namespace string
 
 	// TTL is how long a grant lives on a node unless it is extended: 100 ms to

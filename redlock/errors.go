@@ -20,7 +20,8 @@ var (
 	ErrLost     = errors.New("redlock: lease lost")
 
 	// ErrStale is the answer of [Lease.Finish] when the lease was not ours any
-	// more: nothing was recorded on a majority, and nothing will be.
+	// more: nothing was recorded on a majority. Where a minority still had the
+	// lease it has the record, and the next attempt that sees it completes it.
 	ErrStale = errors.New("redlock: lease is stale, completion refused")
 	// ErrUnknown says that too few nodes answered to know what happened.
 	ErrUnknown = errors.New("redlock: outcome unknown")

@@ -37,7 +37,7 @@ func (s *Lease) renewIfHealthy() {
 		defer s.l.leave()
 		err := s.ask()
 		switch {
-		case s.ctx.Err() != nil: // its answer is no news any more
+		case s.Err() != nil, s.isSettled(): // its answer is no news any more
 		case err != nil:
 			s.lose(LostUnhealthy, err)
 		default:
@@ -51,7 +51,8 @@ var errNoAnswer = errors.New("the health check did not answer")
 // ask returns what Healthy says. One that does not return is left behind: it is
 // the user's goroutine, and the user's leak.
 func (s *Lease) ask() error {
-	ctx, cancel := context.WithTimeoutCause(s.ctx, s.try.claim.TTL/3, errNoAnswer)
+	// The lease outlives the context that it was acquired with.
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(s.ctx), s.try.claim.TTL/3, errNoAnswer)
 	defer cancel()
 	said := make(chan error, 1)
 	go func() {

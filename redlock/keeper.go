@@ -132,7 +132,7 @@ func (s *Lease) act(now, tick time.Duration) {
 		return
 	}
 	// While a round is under way the next is never due: its end sets the time.
-	if now >= time.Duration(s.renew.Swap(math.MaxInt64)) {
+	if at := s.renew.Load(); now >= time.Duration(at) && s.renew.CompareAndSwap(at, math.MaxInt64) {
 		s.renewIfHealthy()
 	}
 }

@@ -44,18 +44,20 @@ func parseNode(text string) Node {
 
 // withoutSecrets keeps scheme and address of what may be no URL at all.
 func withoutSecrets(text string) string {
-	text, _, _ = strings.Cut(text, "?")
 	scheme, rest, ok := strings.Cut(text, "://")
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		rest = "xxxxx" + rest[at:]
+	if !ok {
+		scheme, rest = "", text
 	}
-	switch {
-	case ok:
+	at := strings.LastIndex(rest, "@") // first: what is wrong may be a "?" in the password
+	hidden := at >= 0
+	rest, _, _ = strings.Cut(rest[at+1:], "?")
+	if hidden {
+		rest = "xxxxx@" + rest
+	}
+	if ok {
 		return scheme + "://" + rest
-	case strings.Contains(text, "@"):
-		return "xxxxx" + text[strings.LastIndex(text, "@"):]
 	}
-	return text
+	return rest
 }
 
 // name is the node's name, given or by default.

@@ -1,6 +1,9 @@
 package redlock
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // proposal is what is asked of all nodes.
 type proposal struct {
@@ -37,6 +40,9 @@ func (a *attempt) propose(p proposal) *tally {
 	a.mu.Unlock()
 	args := slices.Concat(a.names, []any{a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL)})
 	answer := func(v vote, final bool) {
+		if !final && !v.unsent && !leftNothing(v.err) {
+			a.reached(v.node)
+		}
 		if final {
 			v.token = token
 			if p.again { // who had granted it says so again, and its grant is no younger
@@ -48,9 +54,10 @@ func (a *attempt) propose(p proposal) *tally {
 	requests := make([]request, len(l.nodes))
 	for i, n := range l.nodes {
 		r := &requests[i]
-		*r = request{script: acquireSHA, args: args, answer: answer}
+		*r = request{script: acquireSHA, args: args, answer: answer, unless: func() bool { return a.lost(i) }}
 		if p.again {
 			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
+			r.pause = 10 * time.Millisecond
 			r.unless = func() bool { return !a.open() }
 		}
 		n.send(r)

@@ -58,11 +58,12 @@ func (s *Lease) Release(ctx context.Context) (Outcome, error) {
 //
 // nil means that a majority has committed it: no later claim with the same
 // Record is granted while a majority keeps it. [ErrStale] means that the lease
-// was not ours any more, and the record is not, and will not be, on a majority.
-// [ErrUnknown] means that too few nodes answered within the TTL. Whatever it
-// returns but a field error, the lease is released. Like Release it is not
-// stopped by ctx and may be said twice; after [ErrUnknown] it asks again, with
-// the first call's record.
+// was not ours any more and that no majority has the record; where a minority has
+// it, the next attempt that sees it completes it. [ErrUnknown] means that too few
+// nodes answered within the TTL. Whatever it returns but a field error and
+// [ErrClosed], the lease is released. Like Release it is not stopped by ctx and
+// may be said twice; after [ErrUnknown] it asks again, with the first call's
+// record.
 func (s *Lease) Finish(ctx context.Context, r holdfast.Record, retention time.Duration) error {
 	return s.finish(ctx, kindDone, r, retention)
 }

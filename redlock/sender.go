@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -10,6 +11,12 @@ const (
 	maxBatch      = 256
 	maxBatchBytes = 1 << 20 // of results; one alone may have no more than 64 KiB
 )
+
+// maxQueue is how many requests may wait for a node that answers more slowly than
+// it is asked. Those that can fail then do: the others have a majority without it.
+const maxQueue = 16 * maxBatch
+
+var errSlow = errors.New("redlock: the node is slower than it is asked")
 
 // longestRest is the longest pause before a node that is down is looked at again.
 const longestRest = 250 * time.Millisecond
@@ -42,10 +49,13 @@ func (r *request) kept(now time.Duration) bool { return now < r.until }
 func (n *node) send(r *request) {
 	n.mu.Lock()
 	down, over := n.down, n.closed
-	if over {
+	switch {
+	case over:
 		down = ErrClosed
-	} else if down != nil {
+	case down != nil:
 		over = !r.kept(n.l.cfg.Clock.Now())
+	case len(n.queue) >= maxQueue && r.until == 0:
+		down, over = errSlow, true
 	}
 	if !over {
 		n.queue = append(n.queue, r)
@@ -71,19 +81,23 @@ func (n *node) serve() {
 	var pause time.Duration
 	failed := false
 	for n.wait() {
-		if err := n.join(); err != nil {
-			failed = true
-			n.rest(min(pause, n.fail(err)))
+		patience := longestRest
+		err := n.join()
+		if err != nil {
+			patience = n.fail(err)
+		} else {
+			n.l.gather()
+		}
+		if err != nil || !n.exchange(n.take(), false) {
+			n.rest(min(pause, patience))
 			pause = min(max(2*pause, 10*time.Millisecond), longestRest)
+			failed = true
 			continue
 		}
-		pause = 0
-		n.l.gather()
-		ok := n.exchange(n.take(), false)
-		if ok && failed {
+		if failed {
 			n.l.returns.tell()
 		}
-		failed = !ok
+		pause, failed = 0, false
 	}
 	n.fail(ErrClosed)
 }

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,8 +25,8 @@ type wakes struct {
 // queue is who waits for one key, first come first.
 type queue struct {
 	waiters []*waiter
-	token   int64        // of the latest release that is being told
-	told    map[int]bool // by which nodes
+	token   int64                  // of the latest release that a majority has told
+	told    map[int64]map[int]bool // of later ones: by which nodes
 }
 
 type waiter struct {
@@ -52,7 +53,7 @@ func (w *wakes) join(keys []string) *waiter {
 		me.channels = append(me.channels, ch)
 		q := w.queues[ch]
 		if q == nil {
-			q = &queue{}
+			q = &queue{told: map[int64]map[int]bool{}}
 			w.queues[ch] = q
 		}
 		q.waiters = append(q.waiters, me)
@@ -101,14 +102,19 @@ func (w *wakes) heard(node int, channel, payload string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q := w.queues[channel]
-	if q == nil || token < q.token {
+	if q == nil || token <= q.token {
 		return
 	}
-	if token > q.token {
-		q.token, q.told = token, map[int]bool{}
+	if q.told[token] == nil {
+		if len(q.told) == 16 { // what is told by a minority alone is never completed
+			delete(q.told, slices.Min(slices.Collect(maps.Keys(q.told))))
+		}
+		q.told[token] = map[int]bool{}
 	}
-	q.told[node] = true
-	if len(q.told) == w.l.need {
+	q.told[token][node] = true
+	if len(q.told[token]) == w.l.need {
+		q.token = token
+		maps.DeleteFunc(q.told, func(t int64, _ map[int]bool) bool { return t <= token })
 		q.wakeOne()
 	}
 }

@@ -22,9 +22,10 @@ func TestANodeThatLagsHidesNoRelease(t *testing.T) {
 		"a minority":                        {[]told{{0, "10"}}, 0},
 		"one node twice":                    {[]told{{0, "10"}, {0, "10"}}, 0},
 		"two releases, one node each":       {[]told{{0, "10"}, {1, "12"}}, 0},
-		"two releases, one node behind":     {[]told{{0, "10"}, {0, "12"}, {1, "10"}, {1, "12"}}, 1},
+		"two releases, one node behind":     {[]told{{0, "10"}, {0, "12"}, {1, "10"}, {1, "12"}}, 2},
 		"two releases, heard one by one":    {[]told{{0, "10"}, {1, "10"}, {0, "12"}, {1, "12"}}, 2},
-		"tokens are numbers":                {[]told{{0, "8"}, {0, "10"}, {1, "8"}, {1, "10"}}, 1},
+		"tokens are numbers":                {[]told{{0, "8"}, {1, "8"}, {0, "10"}, {1, "10"}, {2, "8"}}, 2},
+		"a loser told of a higher one":      {[]told{{2, "100"}, {0, "90"}, {1, "90"}}, 1},
 		"what no lock script says, is none": {[]told{{0, "hello"}, {1, "hello"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
