@@ -28,7 +28,6 @@ type attempt struct {
 	highest int64         // token proposed
 	since   time.Duration // when it was proposed, or shortly before
 	pending []int         // per node: acquires without an answer
-	gone    bool          // failed, and cleaned up
 	asked   []bool        // per node: an acquire of ours may have arrived there
 	lease   *Lease        // set when won: later grants go there
 	record  completion

@@ -52,6 +52,13 @@ func newModelNode(name string, clock func() int64) *modelNode {
 	return m
 }
 
+// life counts the node's processes.
+func (m *modelNode) life() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lives
+}
+
 // runID is another one in every life.
 func (m *modelNode) runID() string { return fmt.Sprintf("%s.%d", m.name, m.lives) }
 

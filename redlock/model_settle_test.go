@@ -75,8 +75,10 @@ func (m *modelNode) ended(l modelLife, e modelEnd, r modelRecord) modelRecord {
 	case e.said(r):
 	case e.ours(r.prev): // a later tenure stands on it
 		r.prev.state = stateReleased
-	case r.grant.token < e.token && r.alive(m.now): // the node missed its grant, and another's stands
-		r.prev = released
+	case r.grant.state == stateHeld && (r.grant.token > e.token || r.alive(m.now)): // the node missed its grant, and another's stands
+		if r.prev.token < e.token {
+			r.prev = released
+		}
 	case r.grant.token < e.token:
 		r.grant, r.deadline = released, 0
 	}

@@ -54,7 +54,7 @@ func (a *attempt) propose(p proposal) *tally {
 	requests := make([]request, len(l.nodes))
 	for i, n := range l.nodes {
 		r := &requests[i]
-		*r = request{script: acquireSHA, args: args, answer: answer, unless: func() bool { return a.lost(i) }}
+		*r = request{script: acquireSHA, args: args, answer: answer}
 		if p.again {
 			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
 			r.pause = 10 * time.Millisecond

@@ -27,18 +27,7 @@ type settlement struct {
 // the TTL has passed: by then a grant has run out on its own. It is queued behind
 // the attempt's acquires, and dropped if none of them was sent.
 func (a *attempt) abandon() {
-	a.mu.Lock()
-	a.gone = true
-	a.mu.Unlock()
 	a.tell(settlement{mode: modeAbandon}, a.l.cfg.Clock.Now(), func(vote, bool) {}, func(i int) bool { return !a.touched(i) })
-}
-
-// lost reports whether an acquire that still waits for its turn is of no use: the
-// attempt has failed, and nothing of it is on the node.
-func (a *attempt) lost(i int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.gone && !a.asked[i]
 }
 
 // reached notes that something of ours may be on a node.

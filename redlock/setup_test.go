@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	logging.Disable() // go-redis tells of every node that tests take down
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("8") // tests wait for nodes and time more than they compute
+		_ = f.Value.Set(atOnce) // tests wait for nodes and time more than they compute
 	}
 	code := m.Run()
 	stopServers()

@@ -13,7 +13,7 @@ type simCompletion struct {
 // complete checks claim 5 for a tenure that may run the job: nobody finished it
 // before the attempt began, or too few nodes remember.
 func (w *simWorld) complete(t *simTenure) {
-	if c := w.completion; t.claim.Record != "" && c.hash != "" && c.intact && t.began > c.since {
+	if c := w.completion; t.claim.Record != "" && c.hash != "" && c.intact && t.began > c.since && w.kept(c.hash) > len(w.nodes)/2 {
 		w.violate(claimCompletion, "%d runs a job that %s finished", t.lease.token, c.hash)
 	}
 }

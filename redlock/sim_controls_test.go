@@ -34,44 +34,44 @@ var simControls = []simControl{
 		rule: "above the floor, not at it or below", claim: claimTokens, seeds: []uint64{20, 25},
 		world: ahead(400*time.Millisecond, 0), out: without(leftOut{lowIsFine: true}),
 	}, {
-		rule: "quarantine, where all data is in RAM", claim: claimExclusion, seeds: []uint64{2, 13},
+		rule: "quarantine, where all data is in RAM", claim: claimExclusion, seeds: []uint64{67},
 		world: losing(loseAll), out: without(leftOut{noQuarantine: true}),
 	}, {
-		rule: "quarantine, where the tail of a log is lost", claim: claimExclusion, seeds: []uint64{30},
+		rule: "quarantine, where the tail of a log is lost", claim: claimExclusion, seeds: []uint64{67},
 		world: losing(1, 2, 3), out: without(leftOut{noQuarantine: true}),
 	}, {
-		rule: "the marker in each script", claim: claimExclusion, seeds: []uint64{38, 46},
+		rule: "the marker in each script", claim: claimExclusion, seeds: []uint64{67},
 		world: losing(loseAll), out: without(leftOut{noMarker: true}),
 	}, {
-		rule: "Bound", claim: claimTokens, seeds: []uint64{13},
+		rule: "Bound", claim: claimTokens, seeds: []uint64{203},
 		world: ahead(4*time.Second, 10*time.Second), out: without(leftOut{noBound: true}),
 	}, {
-		rule: "the floor of the boot", claim: claimTokens, seeds: []uint64{13},
+		rule: "the floor of the boot", claim: claimTokens, seeds: []uint64{2},
 		world: ahead(2900*time.Millisecond, 10*time.Second), out: without(leftOut{noBootFloor: true}),
 	}, {
-		rule: "the floor of what expired", claim: claimTokens, seeds: []uint64{56},
+		rule: "the floor of what expired", claim: claimTokens, seeds: []uint64{18},
 		world: all(ahead(2900*time.Millisecond, time.Second), losing(loseNothing)), out: without(leftOut{noExpiredFloor: true}),
 	}, {
 		rule: "the floor raised by abandon", claim: claimOrphans, seeds: []uint64{7, 9},
 		out: noRaisedFloor,
 	}, {
-		rule: "repair while the tenure is valid, and no longer", claim: claimOrphans, seeds: []uint64{22},
+		rule: "repair while the tenure is valid, and no longer", claim: claimOrphans, seeds: []uint64{36},
 		world: losing(loseNothing), out: without(leftOut{noRepairLimit: true}),
 	}, {
-		rule: "no vote after a step of the clock", claim: claimExclusion, seeds: []uint64{141, 572},
+		rule: "no vote after a step of the clock", claim: claimExclusion, seeds: []uint64{157},
 		world: guarded, out: everyNodeVotes,
 	}, {
 		rule: "a finish under a held lock only", claim: claimCompletion, seeds: []uint64{54},
 		out: without(leftOut{staleIsFine: true}),
 	}, {
-		rule: "notice on the first tick after a suspend, since none is possible before", claim: claimNotice, seeds: []uint64{7},
+		rule: "notice on the first tick after a suspend, since none is possible before", claim: claimNotice, seeds: []uint64{4},
 		world: losing(loseNothing), out: func(s *simSetting) { s.strict = true },
 	}, {
-		rule: "the margin: nodes' clocks 8 % fast are within it, and 43 % are not", claim: claimExclusion, seeds: []uint64{145},
+		rule: "the margin: nodes' clocks 8 % fast are within it, and 43 % are not", claim: claimExclusion, seeds: []uint64{229},
 		masks: "no vote after a step of the clock, which such a drift looks like",
 		world: all(losing(loseNothing), slower(80_000), everyNodeVotes), out: slower(300_000),
 	}, {
-		rule: "no vote for clocks that drift beyond the margin", claim: claimExclusion, seeds: []uint64{145},
+		rule: "no vote for clocks that drift beyond the margin", claim: claimExclusion, seeds: []uint64{229},
 		world: all(losing(loseNothing), slower(300_000)), out: everyNodeVotes,
 	},
 }
@@ -103,7 +103,7 @@ func (c simControl) breaks(t *testing.T) (uint64, bool) {
 			return seed, true
 		}
 	}
-	for seed := range uint64(simSeeds) {
+	for seed := range uint64(2000) {
 		if c.run(t, seed, true) > 0 {
 			t.Logf("the seeds %v are stale, and %d is not", c.seeds, seed)
 			return seed, true

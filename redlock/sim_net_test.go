@@ -22,8 +22,9 @@ type simNet struct {
 	quit   []*simMessage // whose callers want to give up
 	direct func(m *simMessage) []answer
 
-	moving []*simMessage // the scheduler's: requests and replies on their way
-	late   []*simMessage // the scheduler's: requests that will be late, or come twice
+	serves func(node int) int // the life of the node's process
+	moving []*simMessage      // the scheduler's: requests and replies on their way
+	late   []*simMessage      // the scheduler's: requests that will be late, or come twice
 }
 
 // simMessage is one pipeline: a request, and its reply once it arrived.
@@ -31,6 +32,7 @@ type simMessage struct {
 	life    *simLife
 	node    int
 	number  int // among those of its wire
+	server  int // the life of the node that its connection leads to; 0: any
 	cmds    [][]any
 	answers []answer      // of the node; nil before it arrived there
 	back    chan []answer // to the caller, once; nil of a duplicate
@@ -50,17 +52,18 @@ var errSimRefused = &net.OpError{Op: "dial", Net: "sim", Err: errors.New("connec
 
 // simWire is one client's way to one node.
 type simWire struct {
-	net  *simNet
-	life *simLife
-	node int
-	sent *int
+	net    *simNet
+	life   *simLife
+	node   int
+	sent   *int
+	server int // 0: connections come and go
 }
 
 // pipeline posts the request and waits for its reply. When ctx ends, it says so
 // and waits on: of several callers whose time is over at one instant the scheduler
 // lets one go at a time.
 func (w simWire) pipeline(ctx context.Context, cmds [][]any) []answer {
-	m := &simMessage{life: w.life, node: w.node, cmds: cmds, back: make(chan []answer, 1)}
+	m := &simMessage{life: w.life, node: w.node, server: w.server, cmds: cmds, back: make(chan []answer, 1)}
 	if err := ctx.Err(); err != nil { // a client that closes is not heard of
 		return m.failed(err)
 	}
@@ -157,7 +160,11 @@ func (m *simMessage) reply(answers []answer) {
 	m.left = true
 }
 
-func (w simWire) pin() wire { return w }
+// pin is one connection: it does not outlive the server's process.
+func (w simWire) pin() wire {
+	w.server = w.net.serves(w.node)
+	return w
+}
 
 func (w simWire) close() error { return nil }
 

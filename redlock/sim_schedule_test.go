@@ -125,6 +125,10 @@ func (w *simWorld) deliver(m *simMessage) {
 	if w.now() < n.down {
 		return
 	}
+	if m.server != 0 && m.server != n.life() {
+		w.drop(m, 1)
+		return
+	}
 	answers := n.pipeline(m.cmds)
 	w.say("node %d hears client %d: %s: %v", m.node, m.life.client, brief(m.cmds), replies(answers))
 	w.executed(m, answers)

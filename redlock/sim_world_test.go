@@ -134,6 +134,7 @@ func (w *simWorld) build(t *testing.T) {
 		n.plant(w.cfg.Namespace+"marker", marker, 0)
 		w.nodes = append(w.nodes, n)
 	}
+	w.serves = func(node int) int { return w.nodes[node].life() }
 	w.direct = func(m *simMessage) []answer { return w.nodes[m.node].pipeline(m.cmds) }
 	for i := range w.simSetting.clients {
 		c := newSimClient(w, i)

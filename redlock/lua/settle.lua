@@ -32,10 +32,9 @@ for i = 3, #KEYS, 2 do
   elseif mine then tok, st, dl = ARGV[2], '0', '0' -- under T also what was an own lower grant: a late extension must find it
   elseif said then -- nothing is left to say
   elseif pn == nonce and tonumber(pt) <= T then ps = '0' -- somebody's short-lived grant stands on ours
-  elseif ct < T then -- it missed our grant
-    if st == '1' and tonumber(dl) > now then pt, ps, pn = ARGV[2], '0', nonce -- beneath another's: a late extension must find it
-    else tok, st, dl, n = ARGV[2], '0', '0', nonce end
-  end
+  elseif st == '1' and (ct > T or tonumber(dl) > now) then -- another's stands where our grant was missed: ours is noted beneath,
+    if tonumber(pt) < T then pt, ps, pn = ARGV[2], '0', nonce end -- for a late extension to find when that is over or undone
+  elseif ct < T then tok, st, dl, n = ARGV[2], '0', '0', nonce end -- it missed our grant
   if T <= now + @BOUND@ then floor = s(math.max(tonumber(floor), T + 1)) end -- a late acquire or extension of ours must fail
   records[i] = floor .. ':' .. tok .. ':' .. st .. ':' .. dl .. ':' .. n .. ':' .. pt .. ':' .. ps .. ':' .. pn
   freed[i] = mine

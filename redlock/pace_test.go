@@ -1,0 +1,8 @@
+//go:build !race
+
+package redlock
+
+const (
+	simSeeds = 2000
+	atOnce   = "8"
+)
