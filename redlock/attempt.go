@@ -18,7 +18,8 @@ type attempt struct {
 	claim Claim
 	nonce string
 	visit string // the call that it belongs to: contention counts once per call
-	names []any  // how many, and which, keys the acquire and settle scripts get
+	keys  []any  // of the acquire and the settlement
+	full  bool   // those of the completion record and of the waiters are among them
 
 	verdicts chan verdict // room for one: of the current tally
 
@@ -35,10 +36,16 @@ type attempt struct {
 
 func (l *Locker) newAttempt(c Claim, visit string) *attempt {
 	a := &attempt{l: l, claim: c, nonce: l.nonce(), visit: visit, verdicts: make(chan verdict, 1), asked: make([]bool, len(l.nodes)), pending: make([]int, len(l.nodes))}
-	a.names = make([]any, 0, 3+2*len(c.Keys))
-	a.names = append(a.names, 2+2*len(c.Keys), l.markerKey(), l.doneKey(cmp.Or(c.Record, c.Keys[0])))
+	a.full = c.Record != "" || c.Waiter != ""
+	a.keys = make([]any, 0, 1+2*len(c.Keys))
 	for _, k := range c.Keys {
-		a.names = append(a.names, l.recordKey(k), l.waitersKey(k))
+		a.keys = append(a.keys, l.recordKey(k))
+	}
+	if a.full {
+		a.keys = append(a.keys, l.doneKey(cmp.Or(c.Record, c.Keys[0])))
+		for _, k := range c.Keys {
+			a.keys = append(a.keys, l.waitersKey(k))
+		}
 	}
 	return a
 }

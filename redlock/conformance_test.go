@@ -60,6 +60,7 @@ func TestConformance(t *testing.T) {
 		"a lease is not taken again below itself":          nestedIsRefused,
 		"nobody overlaps":                                  nobodyOverlaps,
 		"a script keeps its word":                          scriptsKeep,
+		"an error is of one request alone":                 errorsStayApart,
 	}
 	for kind, start := range map[string]func(testing.TB, int) []Node{"embedded": embeddedNodes, "real": realNodes} {
 		for _, n := range []int{1, 3, 5, 7} {

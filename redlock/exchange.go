@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -100,32 +99,24 @@ func answered(err error) bool {
 
 // pipeline makes one round trip, and learns the node's clock from it.
 func (n *node) pipeline(batch []*request) []vote {
-	life := n.life.Load()
-	cmds := make([][]any, len(batch))
-	for i, r := range batch {
-		if cmds[i] = r.args; r.script != nil {
-			cmds[i] = append(append(make([]any, 0, 2+len(r.args)), "EVALSHA", r.script(life)), r.args...)
-		}
-	}
+	cmds, shares := pack(batch, n.l.markerKey(), n.life.Load().script.sha)
 	ctx, cancel := context.WithTimeout(n.l.calls, n.l.cfg.NodeTimeout)
 	defer cancel()
 	sent := n.l.cfg.Clock.Now()
 	answers := n.wire.pipeline(ctx, cmds)
 	received := n.l.cfg.Clock.Now()
 	votes := make([]vote, len(batch))
-	first, last := int64(0), int64(0)
-	for i, r := range batch {
-		v := vote{node: n.at, sent: sent, heard: received, err: answers[i].err}
-		if v.err == nil || errors.Is(v.err, redis.Nil) {
-			v.reply, v.err = n.read(r, answers[i])
+	for i := range votes {
+		votes[i] = vote{node: n.at, sent: sent, heard: received}
+	}
+	first, last, at := int64(0), int64(0), 0
+	for i, share := range shares {
+		now := n.unpack(batch[at:at+share], answers[i], votes[at:at+share])
+		if first == 0 {
+			first = now
 		}
-		if v.reply.now > 0 {
-			if first == 0 {
-				first = v.reply.now
-			}
-			last = v.reply.now
-		}
-		votes[i] = v
+		last = max(last, now)
+		at += share
 	}
 	// Of the readings of one batch these two bound the clock most.
 	for _, at := range []int64{first, last} {
@@ -134,24 +125,4 @@ func (n *node) pipeline(batch []*request) []vote {
 		}
 	}
 	return votes
-}
-
-// read is the reply to a script, or to one of the few plain commands.
-func (n *node) read(r *request, a answer) (reply, error) {
-	switch {
-	case r.script != nil:
-		return readReply(n.name, a.text)
-	case errors.Is(a.err, redis.Nil):
-		return reply{code: codeNone}, nil
-	case r.args[0] == "TIME" && len(a.text) == 2:
-		return reply{code: codeOK, now: timeOf(a.text)}, nil
-	}
-	return reply{code: codeDone, fields: a.text}, nil
-}
-
-// timeOf is the reply to TIME, in microseconds.
-func timeOf(text []string) int64 {
-	sec, _ := strconv.ParseInt(text[0], 10, 64)
-	micro, _ := strconv.ParseInt(text[1], 10, 64)
-	return sec*1e6 + micro
 }

@@ -17,24 +17,21 @@ type round struct {
 	decided bool
 }
 
-func extendSHA(l *life) string { return l.extend.sha }
-
 // extend starts a round. Answers arm the lease as they come, also those that come
 // after it was decided. A node that has lost the grant may set it again while the
 // tenure is valid: told is until when, in the node's own time, and at the least.
 func (s *Lease) extend(told func(*round)) {
 	a, l := s.try, s.l
 	r := &round{lease: s, told: told, votes: make([]vote, 0, len(l.nodes))}
-	args := make([]any, 0, 6+len(a.claim.Keys))
-	args = append(args, 1+len(a.claim.Keys), l.markerKey())
-	for _, k := range a.claim.Keys {
-		args = append(args, l.recordKey(k))
-	}
-	args = append(args, a.nonce, s.token, micros(a.claim.TTL))
+	held := len(a.claim.Keys)
+	args := []any{a.nonce, s.token, micros(a.claim.TTL)}
 	end := s.end()
 	requests, now := make([]request, len(l.nodes)), l.cfg.Clock.Now()
 	for i, n := range l.nodes {
-		requests[i] = request{script: extendSHA, args: append(slices.Clip(args), l.clocks.on(i, end, now)), answer: r.hear}
+		requests[i] = request{
+			verb: verbExtend, held: held, keys: a.keys[:held], args: append(slices.Clip(args), l.clocks.on(i, end, now)),
+			answer: r.hear,
+		}
 		n.send(&requests[i])
 	}
 }

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,7 +221,10 @@ func TestAMinorityGrantDoesNotForgetTheCount(t *testing.T) {
 		if err := l.nodes[i].client().Del(t.Context(), l.recordKey(key)).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.nodes[i].say(acquireSHA, append(slices.Clone(holder.try.names), "other", l.propose(l.clocks.nodeNow(), 0), "1", "none", "w", "v", micros(l.cfg.WaiterTTL))...); err != nil {
+		if _, err := l.nodes[i].say(request{
+			verb: verbAcquire, held: 1, keys: []any{l.recordKey(key), l.doneKey(key), l.waitersKey(key)},
+			args: []any{"other", l.propose(l.clocks.nodeNow(), 0), "1", doneNone, "w", "v", micros(l.cfg.WaiterTTL)},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

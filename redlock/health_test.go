@@ -19,7 +19,7 @@ import (
 func extensions(m *miniredis.Miniredis, l *Locker, key string) *atomic.Int64 {
 	var heard atomic.Int64
 	m.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
-		if cmd == "EVALSHA" && args[0] == l.nodes[0].life.Load().extend.sha && slices.Contains(args, l.recordKey(key)) {
+		if cmd == "EVALSHA" && slices.Contains(args, verbExtend) && slices.Contains(args, l.recordKey(key)) {
 			heard.Add(1)
 		}
 		return false

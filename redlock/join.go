@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -16,10 +17,10 @@ const (
 	joinReplace = "replace"
 )
 
-// join makes sure that the scripts this process calls are those of the node's
-// present life, under the fleet's configuration. The scripts' text contains the
-// marker, so their SHAs belong to one life of one server: after a restart, or on
-// another server behind the same address, they are unknown, and the marker tells
+// join makes sure that the script this process calls is that of the node's
+// present life, under the fleet's configuration. The script's text contains the
+// marker, so its SHA belongs to one life of one server: after a restart, or on
+// another server behind the same address, it is unknown, and the marker tells
 // whether the node may have forgotten locks. It runs on the sender.
 func (n *node) join() error {
 	if n.life.Load() != nil {
@@ -125,26 +126,22 @@ func (n *node) askToJoin(w wire, run, mode string, more ...any) (reply, error) {
 	if a.err != nil {
 		return reply{}, a.err
 	}
-	r, err := readReply(n.name, a.text)
-	if err == nil && r.now > 0 {
+	if len(a.text) < 3 {
+		return reply{}, fmt.Errorf("redlock: node %s: answer to join without a marker: %q", n.name, a.text)
+	}
+	r := reply{code: a.text[0], fields: a.text[2:]}
+	if r.now, _ = strconv.ParseInt(a.text[1], 10, 64); r.now > 0 {
 		n.l.clocks.observe(n.at, sent, received, r.now)
 	}
-	if err == nil && len(r.fields) == 0 {
-		err = fmt.Errorf("redlock: node %s: answer to join without a marker: %q", n.name, a.text)
-	}
-	return r, err
+	return r, nil
 }
 
-// load loads the scripts of a life, and asks again who the server is: the answers
+// load loads the script of a life, and asks again who the server is: the answers
 // belong together only if it is the same.
 func (n *node) load(w wire, l life) (run string, err error) {
-	answers := n.call(w,
-		[]any{"SCRIPT", "LOAD", l.acquire.text}, []any{"SCRIPT", "LOAD", l.extend.text}, []any{"SCRIPT", "LOAD", l.settle.text},
-		[]any{"INFO", "server"})
-	for _, a := range answers[:3] {
-		if a.err != nil {
-			return "", a.err
-		}
+	answers := n.call(w, []any{"SCRIPT", "LOAD", l.script.text}, []any{"INFO", "server"})
+	if err := answers[0].err; err != nil {
+		return "", err
 	}
-	return n.readRunID(answers[3])
+	return n.readRunID(answers[1])
 }

@@ -2,62 +2,63 @@ package redlock
 
 import "strings"
 
-// modelClaim is what the acquire script is asked.
+// modelClaim is what an acquire asks.
 type modelClaim struct {
+	modelAsk
 	nonce      string
 	token, ttl int64
 	ask        string
 	waiter     string
 	visit      string
 	waiterLife int64
-	records    []string
-	waiters    []string
 }
 
-func modelClaimOf(keys, args []string) modelClaim {
-	c := modelClaim{
-		nonce: args[0], token: parse(args[1]), ttl: parse(args[2]), ask: args[3],
-		waiter: args[4], visit: args[5], waiterLife: parse(args[6]),
-	}
-	for i := 2; i < len(keys); i += 2 {
-		c.records, c.waiters = append(c.records, keys[i]), append(c.waiters, keys[i+1])
+func modelClaimOf(a modelAsk) modelClaim {
+	c := modelClaim{modelAsk: a, nonce: a.args[0], token: parse(a.args[1]), ttl: parse(a.args[2]), ask: doneNone}
+	if a.full {
+		c.ask, c.waiter, c.visit, c.waiterLife = a.args[3], a.args[4], a.args[5], parse(a.args[6])
 	}
 	return c
 }
 
-func (m *modelNode) acquire(l modelLife, keys, args []string) []string {
-	if m.gone(l, keys[0]) || m.now < l.boot {
-		return []string{codeRejoin}
+// says is an answer without a record.
+func says(code string, fields ...int64) string {
+	for _, f := range fields {
+		code += " " + number(f)
 	}
-	c, now := modelClaimOf(keys, args), number(m.now)
+	return code
+}
+
+func (m *modelNode) acquire(l modelLife, a modelAsk) string {
+	if m.now < l.boot {
+		return codeRejoin
+	}
+	c := modelClaimOf(a)
 	if m.now < l.ready() && !m.without.noQuarantine {
-		return []string{codeQuarantined, now, number(l.ready())}
+		return says(codeQuarantined, l.ready())
 	}
 	if c.token > m.now+l.bound && !m.without.noBound {
-		return []string{codeFuture, now}
+		return codeFuture
 	}
 	done := ""
-	if c.ask != "none" {
-		done, _ = m.text(keys[1])
+	if c.ask != doneNone {
+		done, _ = m.text(c.done)
 	}
-	if c.ask == "ask" && done != "" && strings.Split(done, ":")[1] != kindVoid {
-		return []string{codeDone, now, done}
+	if c.ask == doneAsk && done != "" && strings.Split(done, ":")[1] != kindVoid {
+		return codeDone + "\n" + done
 	}
 	waited := m.waited(c)
 	for i, key := range c.records {
 		if r := m.record(key); r.alive(m.now) && r.grant.nonce != c.nonce {
-			waited = m.contend(c, c.waiters[i], waited)
-			return []string{
-				codeHeld, now, number(int64(i + 1)), number(r.grant.token), number(r.deadline),
-				number(waited.count), number(waited.since),
-			}
+			waited = m.contend(c, i, waited)
+			return says(codeHeld, int64(i+1), r.grant.token, r.deadline, waited.count, waited.since)
 		}
 	}
 	return m.vote(l, c, done, waited)
 }
 
 // vote answers a claim that nobody else is in the way of.
-func (m *modelNode) vote(l modelLife, c modelClaim, done string, waited modelWaiter) []string {
+func (m *modelNode) vote(l modelLife, c modelClaim, done string, waited modelWaiter) string {
 	var floor, granted int64
 	if !m.without.noExpiredFloor {
 		floor = m.now - l.fenceTTL + l.bound
@@ -66,7 +67,7 @@ func (m *modelNode) vote(l modelLife, c modelClaim, done string, waited modelWai
 		floor = max(floor, l.floor())
 	}
 	kept := 0
-	var displaced []string
+	var displaced []int64
 	for _, key := range c.records {
 		r := m.record(key)
 		floor = max(floor, r.floor)
@@ -75,11 +76,11 @@ func (m *modelNode) vote(l modelLife, c modelClaim, done string, waited modelWai
 			granted = max(granted, r.grant.token)
 		}
 		d := r.displaced(c.nonce)
-		displaced = append(displaced, number(d.token), string(d.state))
+		displaced = append(displaced, d.token, int64(d.state-'0'))
 	}
 	if kept < len(c.records) {
 		if c.token <= floor && !m.without.lowIsFine {
-			return []string{codeLow, number(m.now), number(floor)}
+			return says(codeLow, floor)
 		}
 		granted = c.token
 		for _, key := range c.records {
@@ -89,7 +90,11 @@ func (m *modelNode) vote(l modelLife, c modelClaim, done string, waited modelWai
 			}, l.keeps())
 		}
 	}
-	return append([]string{codeOK, number(m.now), number(granted), number(waited.count), number(waited.since), done}, displaced...)
+	said := says(codeOK, append([]int64{granted, waited.count, waited.since}, displaced...)...)
+	if done != "" {
+		said += "\n" + done
+	}
+	return said
 }
 
 // waited is what the keys of a claim know of its waiter: the most that one does.
@@ -109,7 +114,7 @@ func (m *modelNode) waited(c modelClaim) (most modelWaiter) {
 // contend counts a try that met a holder: once a visit, and not when a later try
 // of the waiter's was here before it. Who has stopped trying is forgotten; a real
 // node looks at two waiters only, which differs from this while there are more.
-func (m *modelNode) contend(c modelClaim, key string, w modelWaiter) modelWaiter {
+func (m *modelNode) contend(c modelClaim, key int, w modelWaiter) modelWaiter {
 	if c.waiter == "" || c.token <= w.token {
 		return w
 	}
@@ -120,7 +125,7 @@ func (m *modelNode) contend(c modelClaim, key string, w modelWaiter) modelWaiter
 		w.count++
 	}
 	w.last, w.token, w.visit = m.now, c.token, c.visit
-	m.change(key, (c.waiterLife+999)/1000, func(all modelWaiters) {
+	m.change(c.waiters[key], (c.waiterLife+999)/1000, func(all modelWaiters) {
 		all[c.waiter] = w
 		for id, other := range all {
 			if other.last <= m.now-c.waiterLife {

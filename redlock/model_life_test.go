@@ -55,18 +55,10 @@ func modelScriptOf(text string) modelScript {
 	}
 	_, rest, _ = strings.Cut(rest, "~= '")
 	marker, _, _ := strings.Cut(rest, "'")
-	s := modelScript{life: modelLifeOf(marker)}
-	switch {
-	case is(acquireText):
-		s.run = (*modelNode).acquire
-	case is(extendText):
-		s.run = (*modelNode).extend
-	case is(settleText):
-		s.run = (*modelNode).settle
-	default:
+	if !is(callText) {
 		panic("model: no such script: " + first)
 	}
-	return s
+	return modelScript{life: modelLifeOf(marker), run: (*modelNode).call}
 }
 
 // gone reports that the node is not, or not any more, in the life and under the

@@ -45,6 +45,53 @@ type modelScript struct {
 	run  func(m *modelNode, l modelLife, keys, args []string) []string
 }
 
+// modelAsk is one request of a call.
+type modelAsk struct {
+	verb             string
+	records, waiters []string
+	done             string
+	args             []string
+	full             bool // it goes with a completion record, or is counted
+}
+
+// modelAsks takes a call apart: what follows the marker, and the arguments.
+func modelAsks(keys, args []string) (asks []modelAsk) {
+	for len(args) > 0 {
+		a := modelAsk{verb: args[0]}
+		held, own := parse(args[1]), parse(args[2])
+		a.records, keys = keys[:held], keys[held:]
+		if a.full = own > held; a.full {
+			a.done, a.waiters, keys = keys[0], keys[1:1+held], keys[1+held:]
+		}
+		size := map[string]int64{verbAcquire: 3, verbExtend: 4, verbSettle: 3 + held}[a.verb]
+		if a.full {
+			size += map[string]int64{verbAcquire: 4, verbSettle: 3}[a.verb]
+		}
+		a.args, args = args[3:3+size], args[3+size:]
+		asks = append(asks, a)
+	}
+	return asks
+}
+
+// call answers every request of a call.
+func (m *modelNode) call(l modelLife, keys, args []string) []string {
+	if m.gone(l, keys[0]) {
+		return []string{codeRejoin}
+	}
+	answers := []string{number(m.now)}
+	for _, a := range modelAsks(keys[1:], args) {
+		switch a.verb {
+		case verbAcquire:
+			answers = append(answers, m.acquire(l, a))
+		case verbExtend:
+			answers = append(answers, m.extend(l, a))
+		case verbSettle:
+			answers = append(answers, m.settle(l, a))
+		}
+	}
+	return answers
+}
+
 // newModelNode starts a node with nothing on it.
 func newModelNode(name string, clock func() int64) *modelNode {
 	m := &modelNode{clock: clock, name: name}
@@ -112,12 +159,6 @@ func word(w any) string {
 	}
 	panic(fmt.Sprintf("model: %T on the wire", w))
 }
-
-// refusal is what a Redis says with a minus before it.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-func (refusal) RedisError()     {}
 
 func (m *modelNode) answer(words []string) answer {
 	switch strings.ToUpper(words[0]) {

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -34,10 +35,8 @@ func (b *modelBench) join(tb testing.TB) {
 	if b.life, err = newLife(joined[2], cfg); err != nil {
 		tb.Fatal(err)
 	}
-	for _, s := range []script{b.life.acquire, b.life.extend, b.life.settle} {
-		if got := b.say("SCRIPT", "LOAD", s.text); got[0] != s.sha {
-			tb.Fatalf("loaded as %s, want %s", got, s.sha)
-		}
+	if got := b.say("SCRIPT", "LOAD", b.life.script.text); got[0] != b.life.script.sha {
+		tb.Fatalf("loaded as %s, want %s", got, b.life.script.sha)
 	}
 }
 
@@ -50,58 +49,66 @@ func (b *modelBench) say(cmd ...any) []string {
 	return a.text
 }
 
-func (b *modelBench) acquire(nonce string, token int64) []string {
-	return b.say("EVALSHA", b.life.acquire.sha, 4, "marker", "done", "k", "w", nonce, token, 5000000, "ask", "", "", 1)
+func (b *modelBench) call(verb string, args ...any) string {
+	cmds, _ := pack([]*request{{verb: verb, held: 1, keys: []any{"k"}, args: args}}, "marker", b.life.script.sha)
+	said := b.say(cmds[0]...)
+	return said[len(said)-1]
+}
+
+// acquire returns the code, or the refusal.
+func (b *modelBench) acquire(nonce string, token int64) string {
+	code, _, _ := strings.Cut(b.call(verbAcquire, nonce, token, 5000000), " ")
+	return code
 }
 
 func (b *modelBench) settle(nonce string, token int64, mode string) {
-	b.say("EVALSHA", b.life.settle.sha, 4, "marker", "done", "k", "w", nonce, token, mode, "", 1, "", "free")
+	b.call(verbSettle, nonce, token, mode, "free")
 }
 
 // Each rule can be left out alone, and then a case that it is there for passes.
 func TestAModelNodeMayBreakEachRule(t *testing.T) {
 	for name, c := range map[string]struct {
 		without leftOut
-		play    func(*testing.T, *modelBench) []string
+		play    func(*testing.T, *modelBench) string
 		code    string
 	}{
-		"quarantine": {leftOut{noQuarantine: true, noBootFloor: true}, func(t *testing.T, b *modelBench) []string {
+		"quarantine": {leftOut{noQuarantine: true, noBootFloor: true}, func(t *testing.T, b *modelBench) string {
 			b.restart(loseAll)
 			b.join(t)
 			return b.acquire("a", b.now)
 		}, codeQuarantined},
-		"boot floor": {leftOut{noBootFloor: true}, func(t *testing.T, b *modelBench) []string {
+		"boot floor": {leftOut{noBootFloor: true}, func(t *testing.T, b *modelBench) string {
 			b.restart(loseAll)
 			b.join(t)
 			b.now += 11e6
 			return b.acquire("a", b.now-7e6)
 		}, codeLow},
-		"bound": {leftOut{noBound: true}, func(_ *testing.T, b *modelBench) []string {
+		"bound": {leftOut{noBound: true}, func(_ *testing.T, b *modelBench) string {
 			return b.acquire("a", b.now+6e6)
 		}, codeFuture},
-		"expired floor": {leftOut{noExpiredFloor: true}, func(_ *testing.T, b *modelBench) []string {
+		"expired floor": {leftOut{noExpiredFloor: true}, func(_ *testing.T, b *modelBench) string {
 			b.now += 3600e6
 			return b.acquire("a", b.now-60e6)
 		}, codeLow},
-		"low": {leftOut{lowIsFine: true}, func(_ *testing.T, b *modelBench) []string {
+		"low": {leftOut{lowIsFine: true}, func(_ *testing.T, b *modelBench) string {
 			b.acquire("a", b.now)
 			b.settle("a", b.now, modeRelease)
 			return b.acquire("b", b.now)
 		}, codeLow},
-		"raised floor": {leftOut{noRaisedFloorOnAbandon: true}, func(_ *testing.T, b *modelBench) []string {
+		"raised floor": {leftOut{noRaisedFloorOnAbandon: true}, func(_ *testing.T, b *modelBench) string {
 			b.settle("a", b.now, modeAbandon)
 			return b.acquire("a", b.now) // it was late
 		}, codeLow},
-		"marker": {leftOut{noMarker: true}, func(_ *testing.T, b *modelBench) []string {
+		"marker": {leftOut{noMarker: true}, func(_ *testing.T, b *modelBench) string {
 			b.flush()
 			return b.acquire("a", b.now)
 		}, codeRejoin},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.play(t, newModelBench(t, leftOut{})); got[0] != c.code {
+			if got := c.play(t, newModelBench(t, leftOut{})); got != c.code {
 				t.Errorf("%s, want %s", got, c.code)
 			}
-			if got := c.play(t, newModelBench(t, c.without)); got[0] != codeOK {
+			if got := c.play(t, newModelBench(t, c.without)); got != codeOK {
 				t.Errorf("without it: %s, want OK", got)
 			}
 		})
@@ -112,7 +119,7 @@ func TestAModelNodeForgetsItsScriptsWhenItRestarts(t *testing.T) {
 	b := newModelBench(t, leftOut{})
 	before := b.runID()
 	b.restart(loseNothing)
-	if got := b.acquire("a", b.now); got[0] != "NOSCRIPT No matching script. Please use EVAL." || b.runID() == before {
+	if got := b.acquire("a", b.now); got != "NOSCRIPT" || b.runID() == before {
 		t.Errorf("%s in %s after %s", got, b.runID(), before)
 	}
 }

@@ -24,10 +24,11 @@ type sequence struct {
 
 // step is one command, when it comes, and what the model says to it.
 type step struct {
-	now  int64
-	cmd  []any
-	said answer
-	kept map[string]modelEntry // afterwards; nil of a step that sets the stage
+	now   int64
+	cmd   []any
+	asked int // requests, if it is a call of the script
+	said  answer
+	kept  map[string]modelEntry // afterwards; nil of a step that sets the stage
 }
 
 const (
@@ -58,11 +59,13 @@ func newSequence(prefix, clockKey string, data []byte) *sequence {
 func (s *sequence) step() {
 	switch s.below(17) {
 	case 0, 1, 2, 3:
-		s.acquire()
+		s.call(s.acquire())
 	case 4, 5, 6:
-		s.extend()
-	case 7, 8, 9, 10:
-		s.settle()
+		s.call(s.extend())
+	case 7, 8, 9:
+		s.call(s.settle())
+	case 10:
+		s.call(s.acquire(), s.settle(), oneOf(&s.choices, s.acquire, s.extend, s.settle)())
 	case 11:
 		mode := oneOf(&s.choices, "look", "found", "found", "drain", "replace", "replace", "replace")
 		s.join(oneOf(&s.choices, 0, 0, 1), oneOf(&s.choices, "run1", "run1", "run2", ungated), mode)
@@ -144,12 +147,10 @@ func (s *sequence) join(config int, run, mode string) {
 	if err != nil {
 		panic(err)
 	}
-	for _, script := range []*script{&l.acquire, &l.extend, &l.settle} {
-		*script = onTestClock(script.text, s.clockKey)
-		if !s.texts[script.text] {
-			s.texts[script.text] = true
-			s.say("SCRIPT", "LOAD", script.text)
-		}
+	l.script = onTestClock(l.script.text, s.clockKey)
+	if !s.texts[l.script.text] {
+		s.texts[l.script.text] = true
+		s.say("SCRIPT", "LOAD", l.script.text)
 	}
 	if !slices.ContainsFunc(s.lives, func(known life) bool { return known.marker == l.marker }) {
 		s.lives = append(s.lives, l)

@@ -22,41 +22,50 @@ func (e modelEnd) said(r modelRecord) bool {
 	return e.mode != modeAbandon && r.grant == modelGrant{e.token, stateReleased, e.nonce}
 }
 
-func (m *modelNode) settle(l modelLife, keys, args []string) []string {
-	if m.gone(l, keys[0]) {
-		return []string{codeRejoin}
-	}
-	e := modelEnd{nonce: args[0], token: parse(args[1]), mode: args[2]}
-	done, retention, waiter, channels := args[3], args[4], args[5], args[6:]
+func (m *modelNode) settle(l modelLife, a modelAsk) string {
+	e := modelEnd{nonce: a.args[0], token: parse(a.args[1]), mode: a.args[2]}
+	channels, waiter := a.args[3:3+len(a.records)], ""
 	code := codeOK
-	for i := 2; i < len(keys); i += 2 {
-		if r := m.record(keys[i]); !e.mine(r) && (!e.said(r) || e.mode == modeFinish) {
+	for _, key := range a.records {
+		if r := m.record(key); !e.mine(r) && (!e.said(r) || e.mode == modeFinish) {
 			code = codeNone
 		}
 	}
-	if e.mode == modeFinish {
-		present, _ := m.text(keys[1])
-		token, _, _ := strings.Cut(present, ":")
-		switch {
-		case token == number(e.token):
-			code = codeOK
-		case code == codeOK, m.without.staleIsFine:
-			m.set(keys[1], done, parse(retention))
-		default:
-			code = codeStale
+	if a.full {
+		rest := a.args[3+len(a.records):]
+		waiter = rest[2]
+		if e.mode == modeFinish {
+			code = m.finish(e, a.done, rest[0], parse(rest[1]), code == codeOK)
 		}
 	}
-	for i := 2; i < len(keys); i += 2 {
-		r := m.record(keys[i])
-		m.set(keys[i], m.ended(l, e, r), l.keeps())
+	for i, key := range a.records {
+		r := m.record(key)
+		m.set(key, m.ended(l, e, r), l.keeps())
 		if e.mine(r) && m.publish != nil {
-			m.publish(channels[i/2-1], number(e.token))
+			m.publish(channels[i], number(e.token))
 		}
-		if _, waits := m.waiters(keys[i+1])[waiter]; waits && e.mode != modeAbandon {
-			m.change(keys[i+1], 0, func(all modelWaiters) { delete(all, waiter) })
+		if waiter == "" || e.mode == modeAbandon {
+			continue
+		}
+		if _, waits := m.waiters(a.waiters[i])[waiter]; waits {
+			m.change(a.waiters[i], 0, func(all modelWaiters) { delete(all, waiter) })
 		}
 	}
-	return []string{code, number(m.now)}
+	return code
+}
+
+// finish keeps a completion record, if all keys are still the tenure's.
+func (m *modelNode) finish(e modelEnd, key, done string, retention int64, ours bool) string {
+	present, _ := m.text(key)
+	token, _, _ := strings.Cut(present, ":")
+	switch {
+	case token == number(e.token):
+	case ours, m.without.staleIsFine:
+		m.set(key, done, retention)
+	default:
+		return codeStale
+	}
+	return codeOK
 }
 
 // ended is what a record becomes.

@@ -2,38 +2,63 @@ package redlock
 
 import "fmt"
 
-func (s *sequence) acquire() {
-	cmd := []any{"EVALSHA", s.life().acquire.sha, 0, s.markerKey(), s.doneKey()}
-	for _, i := range s.claimed() {
-		cmd = append(cmd, s.key("record", i), s.key("waiters", i))
-	}
-	cmd[2] = len(cmd) - 3
-	cmd = append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), oneOf(&s.choices, "ask", "adopt", "none"))
-	s.say(append(cmd, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), sequenceWaiterLife)...)
+// call asks for several things at once.
+func (s *sequence) call(requests ...*request) {
+	cmds, _ := pack(requests, s.markerKey(), s.life().script.sha)
+	s.say(cmds[0]...)
+	s.steps[len(s.steps)-1].asked = len(requests)
 }
 
-func (s *sequence) extend() {
-	cmd := []any{"EVALSHA", s.life().extend.sha, 0, s.markerKey()}
-	for _, i := range s.claimed() {
-		cmd = append(cmd, s.key("record", i))
+// claim is one of some of the keys. A full one goes with a completion record and
+// with waiters.
+func (s *sequence) claim(verb string, claimed []int, full bool) *request {
+	r := &request{verb: verb, held: len(claimed)}
+	for _, i := range claimed {
+		r.keys = append(r.keys, s.key("record", i))
 	}
-	cmd[2] = len(cmd) - 3
+	if full {
+		r.keys = append(r.keys, s.doneKey())
+		for _, i := range claimed {
+			r.keys = append(r.keys, s.key("waiters", i))
+		}
+	}
+	return r
+}
+
+func (s *sequence) acquire() *request {
+	full := s.below(4) > 0
+	r := s.claim(verbAcquire, s.claimed(), full)
+	r.args = []any{s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000)}
+	if full {
+		r.args = append(r.args, oneOf(&s.choices, doneAsk, doneAdopt, doneNone))
+		r.args = append(r.args, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), sequenceWaiterLife)
+	}
+	return r
+}
+
+func (s *sequence) extend() *request {
+	r := s.claim(verbExtend, s.claimed(), false)
 	notAfter := oneOf(&s.choices, 0, s.now-1, s.now, s.now+1, s.now+1e6, s.now+1e6)
-	s.say(append(cmd, s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), notAfter)...)
+	r.args = []any{s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000), notAfter}
+	return r
 }
 
-func (s *sequence) settle() {
-	cmd, claimed, token := []any{"EVALSHA", s.life().settle.sha, 0, s.markerKey(), s.doneKey()}, s.claimed(), s.token()
-	for _, i := range claimed {
-		cmd = append(cmd, s.key("record", i), s.key("waiters", i))
+func (s *sequence) settle() *request {
+	full, claimed, token := s.below(4) > 0, s.claimed(), s.token()
+	r := s.claim(verbSettle, claimed, full)
+	modes := []string{modeAbandon, modeRelease}
+	if full {
+		modes = append(modes, modeFinish)
 	}
-	cmd[2] = len(cmd) - 3
-	mode, kind := oneOf(&s.choices, modeAbandon, modeRelease, modeFinish), oneOf(&s.choices, kindDone, kindDone, kindVoid)
-	cmd = append(cmd, s.nonce(), token, mode, fmt.Sprintf("%d:%s:1:h:1:void:%d", token, kind, len(s.steps)), 3600000, oneOf(&s.choices, "", "w", "x"))
+	r.args = []any{s.nonce(), token, oneOf(&s.choices, modes...)}
 	for _, i := range claimed {
-		cmd = append(cmd, s.key("free", i))
+		r.args = append(r.args, s.key("free", i))
 	}
-	s.say(cmd...)
+	if full {
+		kind := oneOf(&s.choices, kindDone, kindDone, kindVoid)
+		r.args = append(r.args, fmt.Sprintf("%d:%s:1:h:1:void:%d", token, kind, len(s.steps)), 3600000, oneOf(&s.choices, "", "w", "x"))
+	}
+	return r
 }
 
 // plant puts there what another client, or a restored dump, may have written.
@@ -70,7 +95,7 @@ func (s *sequence) plantWaiter() {
 	s.model.change(key, 500000, func(all modelWaiters) { all[id] = w })
 	s.staged("HSET", key, id, w.text())
 	s.staged("PEXPIRE", key, 500000)
-	s.acquire()
+	s.call(s.acquire())
 }
 
 func (s *sequence) grant() modelGrant {

@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -52,11 +51,12 @@ func ownOptions(user *redis.Options, timeout time.Duration) *redis.Options {
 	return &o
 }
 
-// reply is a script's answer: its first word, and the rest.
+// reply is what a node says to one request: a code, and the rest.
 type reply struct {
 	code   string
 	fields []string
-	now    int64 // the node's time, in microseconds since 1970
+	record string // completion record, "" for none
+	now    int64  // the node's time, in microseconds since 1970
 }
 
 // number is field i as a number; 0 when there is none.
@@ -66,17 +66,4 @@ func (r reply) number(i int) int64 {
 	}
 	n, _ := strconv.ParseInt(r.fields[i], 10, 64)
 	return n
-}
-
-// readReply reads what a script returned.
-func readReply(node string, text []string) (reply, error) {
-	if len(text) == 0 {
-		return reply{}, fmt.Errorf("redlock: node %s: empty reply", node)
-	}
-	r := reply{code: text[0]}
-	if len(text) > 1 {
-		r.fields = text[2:]
-		r.now, _ = strconv.ParseInt(text[1], 10, 64)
-	}
-	return r, nil
 }

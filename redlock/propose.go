@@ -1,9 +1,6 @@
 package redlock
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // proposal is what is asked of all nodes.
 type proposal struct {
@@ -38,7 +35,10 @@ func (a *attempt) propose(p proposal) *tally {
 		a.pending[i]++
 	}
 	a.mu.Unlock()
-	args := slices.Concat(a.names, []any{a.nonce, token, micros(a.claim.TTL), p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL)})
+	args := []any{a.nonce, token, micros(a.claim.TTL)}
+	if a.full {
+		args = append(args, p.done, a.claim.Waiter, a.visit, micros(l.cfg.WaiterTTL))
+	}
 	answer := func(v vote, final bool) {
 		if !final && !v.unsent && !leftNothing(v.err) {
 			a.reached(v.node)
@@ -54,7 +54,7 @@ func (a *attempt) propose(p proposal) *tally {
 	requests := make([]request, len(l.nodes))
 	for i, n := range l.nodes {
 		r := &requests[i]
-		*r = request{script: acquireSHA, args: args, answer: answer}
+		*r = request{verb: verbAcquire, held: len(a.claim.Keys), keys: a.keys, args: args, answer: answer}
 		if p.again {
 			r.until = l.cfg.Clock.Now() + l.cfg.NodeTimeout
 			r.pause = 10 * time.Millisecond
@@ -64,5 +64,3 @@ func (a *attempt) propose(p proposal) *tally {
 	}
 	return t
 }
-
-func acquireSHA(l *life) string { return l.acquire.sha }

@@ -62,7 +62,7 @@ func (l *Locker) greet() <-chan vote {
 	votes := make(chan vote, len(l.nodes))
 	for _, n := range l.nodes {
 		n.send(&request{
-			script: extendSHA, args: []any{1, l.markerKey(), "", 0, 0, 0},
+			verb: verbExtend, args: []any{"", 0, 0, 0},
 			answer: func(v vote, _ bool) { votes <- v },
 		})
 	}

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,26 +47,25 @@ func (n *bareNode) join(t *testing.T, boot int64) {
 		t.Fatal(err)
 	}
 	n.set(t, n.marker, n.life.marker)
-	for _, s := range []script{n.life.acquire, n.life.extend, n.life.settle} {
-		if sha, err := n.redis.ScriptLoad(t.Context(), s.text).Result(); err != nil || sha != s.sha {
-			t.Fatal(sha, s.sha, err)
-		}
+	s := n.life.script
+	if sha, err := n.redis.ScriptLoad(t.Context(), s.text).Result(); err != nil || sha != s.sha {
+		t.Fatal(sha, s.sha, err)
 	}
 }
 
-// plant returns the keys of a claim with these records, or of one without, and
+// plant returns the keys of a full claim with these records, or of one without, and
 // those of the records alone.
-func (n *bareNode) plant(t *testing.T, records []string) (keys, names []string) {
+func (n *bareNode) plant(t *testing.T, records []string) (claim, names []string) {
 	t.Helper()
-	keys = []string{n.marker, newKey(t) + "/done"}
+	waiters := []string{newKey(t) + "/done"}
 	for i := range max(1, len(records)) {
 		k := newKey(t)
-		names, keys = append(names, k), append(keys, k, k+"/waiters")
+		names, waiters = append(names, k), append(waiters, k+"/waiters")
 		if len(records) > 0 {
 			n.set(t, k, records[i])
 		}
 	}
-	return keys, names
+	return slices.Concat(names, waiters), names
 }
 
 func (n *bareNode) set(t *testing.T, key, text string) {
@@ -75,13 +75,24 @@ func (n *bareNode) set(t *testing.T, key, text string) {
 	}
 }
 
-func (n *bareNode) run(t *testing.T, s script, keys []string, args ...any) []string {
+// run asks for one thing. held is how many keys the claim has.
+func (n *bareNode) run(t *testing.T, verb string, held int, keys []string, args ...any) reply {
 	t.Helper()
-	r, err := n.redis.EvalSha(t.Context(), s.sha, keys, args...).StringSlice()
-	if err != nil {
-		t.Fatal(err)
+	r := &request{verb: verb, held: held, args: args}
+	for _, k := range keys {
+		r.keys = append(r.keys, k)
 	}
-	return r
+	cmds, _ := pack([]*request{r}, n.marker, n.life.script.sha)
+	text, err := n.redis.Do(t.Context(), cmds[0]...).StringSlice()
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case len(text) == 1:
+		return reply{code: text[0]}
+	}
+	answer := readReply(text[1])
+	answer.now = parse(text[0])
+	return answer
 }
 
 // kept is the texts of those keys that are there.

@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,41 +52,46 @@ func scriptsKeep(t *testing.T, nodes []Node) {
 	} {
 		records := strings.Fields(say.Replace(c.before))
 		n.join(t, c.boot)
-		keys, names := n.plant(t, records)
-		var r []string
+		claim, names := n.plant(t, records)
+		var r reply
 		switch c.call {
-		case "acquire":
-			r = n.run(t, n.life.acquire, keys, "me", c.token, "1000000", "ask", "", "", "1000000")
-		case "extend":
-			r = n.run(t, n.life.extend, append(keys[:1:1], names...), "me", c.token, "1000000", c.notAfter)
+		case verbAcquire:
+			r = n.run(t, verbAcquire, len(names), claim, "me", c.token, "1000000", doneAsk, "", "", "1000000")
+		case verbExtend:
+			r = n.run(t, verbExtend, len(names), names, "me", c.token, "1000000", c.notAfter)
 		default:
-			r = n.run(t, n.life.settle, keys, "me", c.token, c.call, number(c.token)+":done:0::", 60000, "", "free", "free")
+			args := []any{"me", c.token, c.call, "free"}
+			if len(names) == 2 {
+				args = append(args, "free")
+			}
+			r = n.run(t, verbSettle, len(names), claim, append(args, number(c.token)+":done:0::", 60000, "")...)
 		}
-		want := say.Replace(c.after)
-		if len(r) > 1 { // D is the deadline of what was just set
-			want = strings.ReplaceAll(want, "D", number(parse(r[1])+1e6))
+		want := strings.ReplaceAll(say.Replace(c.after), "D", number(r.now+1e6)) // D is the deadline of what was just set
+		if got := n.kept(t, names); r.code != c.code || got != want {
+			t.Errorf("%s: %v keeps %q; want %s and %q", name, r, got, c.code, want)
 		}
-		if got := n.kept(t, names); r[0] != c.code || got != want {
-			t.Errorf("%s: %s keeps %q; want %s and %q", name, r, got, c.code, want)
-		}
-		if n.kept(t, keys[1:2]) != "" {
+		if n.kept(t, claim[len(names):len(names)+1]) != "" {
 			t.Errorf("%s: it wrote a completion record", name)
 		}
-		n.otherLife(t, name, keys, names)
+		n.otherLife(t, name, names)
 	}
 }
 
-// otherLife says that no script does anything under another marker.
-func (n *bareNode) otherLife(t *testing.T, name string, keys, names []string) {
+// otherLife says that nothing happens under another marker.
+func (n *bareNode) otherLife(t *testing.T, name string, names []string) {
 	before := n.kept(t, names)
 	n.set(t, n.marker, "other:1:config")
-	for _, r := range [][]string{
-		n.run(t, n.life.acquire, keys, "me", n.time(t), "1000000", "ask", "", "", "1000000"),
-		n.run(t, n.life.extend, append(keys[:1:1], names...), "me", n.time(t), "1000000", n.time(t)+1e6),
-		n.run(t, n.life.settle, keys, "me", n.time(t), modeRelease, "", 60000, "", "free", "free"),
+	channels := make([]any, len(names))
+	for i := range channels {
+		channels[i] = "free"
+	}
+	for _, r := range []reply{
+		n.run(t, verbAcquire, len(names), names, "me", n.time(t), "1000000"),
+		n.run(t, verbExtend, len(names), names, "me", n.time(t), "1000000", n.time(t)+1e6),
+		n.run(t, verbSettle, len(names), names, append([]any{"me", n.time(t), modeRelease}, channels...)...),
 	} {
-		if !slices.Equal(r, []string{codeRejoin}) || n.kept(t, names) != before {
-			t.Errorf("%s: another life answers %s and keeps %s", name, r, n.kept(t, names))
+		if r.code != codeRejoin || n.kept(t, names) != before {
+			t.Errorf("%s: another life answers %v and keeps %s", name, r, n.kept(t, names))
 		}
 	}
 }

@@ -35,6 +35,11 @@ func refusals(t *testing.T, key string) map[string]redisRefusal {
 			begin: []string{"CONFIG SET dir " + dir + " dbfilename taken", "CONFIG SET save 3600\u00a09999", "BGSAVE"},
 			end:   []string{"CONFIG SET save "},
 		},
+		"BUSY": {
+			begin:   []string{"CONFIG SET busy-reply-threshold 1"},
+			lasting: "EVAL while\u00a0true\u00a0do\u00a0end 0",
+			end:     []string{"SCRIPT KILL"},
+		},
 		"LOADING": {
 			begin:   []string{"DEBUG POPULATE 20000", "CONFIG SET key-load-delay 1000 loading-process-events-interval-bytes 1024"},
 			lasting: "DEBUG RELOAD",
@@ -48,14 +53,18 @@ func refusals(t *testing.T, key string) map[string]redisRefusal {
 func say(t *testing.T, s *servers.Redis, commands ...string) {
 	t.Helper()
 	for _, c := range commands {
-		words := strings.Split(c, " ")
-		for i, w := range words {
-			words[i] = strings.ReplaceAll(w, "\u00a0", " ")
-		}
-		if _, err := s.Command(t.Context(), words...); err != nil {
+		if _, err := s.Command(t.Context(), wordsOf(c)...); err != nil {
 			t.Fatalf("%s: %v", c, err)
 		}
 	}
+}
+
+func wordsOf(command string) []string {
+	words := strings.Split(command, " ")
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(w, "\u00a0", " ")
+	}
+	return words
 }
 
 // inflict brings a server into the state, and returns when it is there.
@@ -63,7 +72,7 @@ func (f redisRefusal) inflict(t *testing.T, s *servers.Redis, code string) {
 	t.Helper()
 	say(t, s, f.begin...)
 	if f.lasting != "" {
-		go func() { _, _ = s.Command(t.Context(), strings.Fields(f.lasting)...) }()
+		go func() { _, _ = s.Command(t.Context(), wordsOf(f.lasting)...) }()
 	}
 	eventually(t, "it refuses with "+code, func() bool {
 		_, err := s.Command(t.Context(), "APPEND", "probe", "x")
@@ -73,7 +82,7 @@ func (f redisRefusal) inflict(t *testing.T, s *servers.Redis, code string) {
 
 func TestServersThatRefuseAreOutvotedOrNamed(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"READONLY", "OOM", "NOPERM", "WRONGTYPE", "MISCONF", "LOADING"} {
+	for _, code := range []string{"READONLY", "OOM", "NOPERM", "WRONGTYPE", "MISCONF", "LOADING", "BUSY"} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 3, "--enable-debug-command", "local", "--enable-protected-configs", "local")

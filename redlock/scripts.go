@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+//go:embed lua/call.lua
+var callText string
+
 //go:embed lua/acquire.lua
 var acquireText string
 
@@ -20,6 +23,9 @@ var extendText string
 //go:embed lua/settle.lua
 var settleText string
 
+//go:embed lua/answer.lua
+var answerText string
+
 //go:embed lua/join.lua
 var joinText string
 
@@ -27,11 +33,11 @@ var joinText string
 type script struct{ text, sha string }
 
 // life is one life of one node under one configuration, as its marker tells it,
-// and the scripts that work in no other.
+// and the script that works in no other.
 type life struct {
-	marker                  string // run_id:boot_us:config
-	boot, ready             int64  // from when, and from when with a vote, by the node's clock in microseconds since 1970; 0 of an ungated node
-	acquire, extend, settle script
+	marker      string // run_id:boot_us:config
+	boot, ready int64  // from when, and from when with a vote, by the node's clock in microseconds since 1970; 0 of an ungated node
+	script      script
 }
 
 // ungated stands for the run ID of a node that does not tell it. Such a node has
@@ -40,8 +46,8 @@ const ungated = "ungated"
 
 func newLife(marker string, cfg Config) (life, error) {
 	run, rest, _ := strings.Cut(marker, ":")
-	text, config, ok := strings.Cut(rest, ":")
-	boot, err := strconv.ParseInt(text, 10, 64)
+	since, config, ok := strings.Cut(rest, ":")
+	boot, err := strconv.ParseInt(since, 10, 64)
 	// The marker becomes a word in quotes in a script.
 	if outside := func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' }; err != nil || !ok || boot < 0 ||
 		run == "" || config == "" || strings.ContainsFunc(marker, outside) {
@@ -53,14 +59,11 @@ func newLife(marker string, cfg Config) (life, error) {
 	}
 	fill := strings.NewReplacer("@MARKER@", marker, "@BOOT@", number(boot), "@READY@", number(ready), "@BOOTFLOOR@", number(floor),
 		"@BOUND@", micros(cfg.Bound), "@FENCETTL@", micros(cfg.FenceTTL), "@FENCETTL_MS@", millis(cfg.FenceTTL))
-	return life{
-		marker: marker, boot: boot, ready: ready,
-		acquire: filled(acquireText, fill), extend: filled(extendText, fill), settle: filled(settleText, fill),
-	}, nil
+	text := fill.Replace(callText + acquireText + extendText + settleText + answerText)
+	return life{marker: marker, boot: boot, ready: ready, script: scriptOf(text)}, nil
 }
 
-func filled(text string, fill *strings.Replacer) script {
-	text = fill.Replace(text)
+func scriptOf(text string) script {
 	sum := sha1.Sum([]byte(text)) // Redis's own name for a script; nothing relies on its strength
 	return script{text: text, sha: hex.EncodeToString(sum[:])}
 }
@@ -84,7 +87,7 @@ func micros(d time.Duration) string { return number(d.Microseconds()) }
 // refuses a fraction.
 func millis(d time.Duration) string { return number((d + time.Millisecond - 1).Milliseconds()) }
 
-// The first word of a script's reply.
+// The first word of an answer.
 const (
 	codeOK          = "OK"
 	codeHeld        = "HELD"

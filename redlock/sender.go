@@ -21,11 +21,13 @@ var errSlow = errors.New("redlock: the node is slower than it is asked")
 // longestRest is the longest pause before a node that is down is looked at again.
 const longestRest = 250 * time.Millisecond
 
-// request is one command for one node.
+// request is one thing asked of one node.
 type request struct {
-	script func(*life) string // the SHA to call; nil: args is the whole command
-	args   []any              // what follows the SHA
-	bytes  int                // of what may be large in args
+	verb  string // of the script; "": args is a whole command
+	held  int    // how many keys the claim has
+	keys  []any  // those, and, of a full claim, all others that it goes with
+	args  []any
+	bytes int // of what may be large in args
 
 	// A kept request outlives failures of its node: it is sent again until the
 	// node answers or until has come.

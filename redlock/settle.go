@@ -63,18 +63,18 @@ func (a *attempt) settle(s settlement, now time.Duration) *saying {
 	return said
 }
 
-func settleSHA(l *life) string { return l.settle.sha }
-
 func (a *attempt) tell(s settlement, now time.Duration, said func(vote, bool), unless func(node int) bool) {
 	l := a.l
 	a.mu.Lock()
 	highest := a.highest
 	a.mu.Unlock()
-	args := make([]any, 0, len(a.names)+6+len(a.claim.Keys))
-	args = append(args, a.names...)
-	args = append(args, a.nonce, highest, s.mode, s.done, millis(s.retention), a.claim.Waiter)
+	args := make([]any, 0, 6+len(a.claim.Keys))
+	args = append(args, a.nonce, highest, s.mode)
 	for _, k := range a.claim.Keys {
 		args = append(args, l.channel(k))
+	}
+	if a.full {
+		args = append(args, s.done, millis(s.retention), a.claim.Waiter)
 	}
 	answer := func(v vote, final bool) {
 		said(v, final)
@@ -87,7 +87,10 @@ func (a *attempt) tell(s settlement, now time.Duration, said func(vote, bool), u
 	requests := make([]request, len(l.nodes))
 	for i, n := range l.nodes {
 		r := &requests[i]
-		*r = request{script: settleSHA, args: args, bytes: len(s.done), until: until, pause: a.claim.TTL / 4, answer: answer}
+		*r = request{
+			verb: verbSettle, held: len(a.claim.Keys), keys: a.keys, args: args, bytes: len(s.done),
+			until: until, pause: a.claim.TTL / 4, answer: answer,
+		}
 		if unless != nil {
 			r.unless = func() bool { return unless(i) }
 		}

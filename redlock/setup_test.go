@@ -166,9 +166,10 @@ func calm(l *Locker) {
 }
 
 // say sends one request to a node through its sender, and returns the answer.
-func (n *node) say(script func(*life) string, args ...any) (reply, error) {
+func (n *node) say(r request) (reply, error) {
 	answers := make(chan vote, 1)
-	n.send(&request{script: script, args: args, answer: func(v vote, _ bool) { answers <- v }})
+	r.answer = func(v vote, _ bool) { answers <- v }
+	n.send(&r)
 	v := <-answers
 	return v.reply, v.err
 }

@@ -17,7 +17,7 @@ func (h hushed) pin() wire { return h }
 
 func (h hushed) pipeline(ctx context.Context, cmds [][]any) []answer {
 	answers := h.wire.pipeline(ctx, cmds)
-	if a := answers[0].text; *h.left > 0 && cmds[0][0] == "EVALSHA" && a[0] == codeOK {
+	if a := answers[0].text; *h.left > 0 && cmds[0][0] == "EVALSHA" && readReply(a[1]).code == codeOK {
 		*h.left--
 		<-ctx.Done()
 		return (&simMessage{cmds: cmds}).failed(ctx.Err())

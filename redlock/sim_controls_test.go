@@ -49,7 +49,7 @@ var simControls = []simControl{
 		rule: "the floor of the boot", claim: claimTokens, seeds: []uint64{2},
 		world: ahead(2900*time.Millisecond, 10*time.Second), out: without(leftOut{noBootFloor: true}),
 	}, {
-		rule: "the floor of what expired", claim: claimTokens, seeds: []uint64{18},
+		rule: "the floor of what expired", claim: claimTokens, seeds: []uint64{38},
 		world: all(ahead(2900*time.Millisecond, time.Second), losing(loseNothing)), out: without(leftOut{noExpiredFloor: true}),
 	}, {
 		rule: "the floor raised by abandon", claim: claimOrphans, seeds: []uint64{7, 9},
@@ -64,7 +64,7 @@ var simControls = []simControl{
 		rule: "a finish under a held lock only", claim: claimCompletion, seeds: []uint64{54},
 		out: without(leftOut{staleIsFine: true}),
 	}, {
-		rule: "notice on the first tick after a suspend, since none is possible before", claim: claimNotice, seeds: []uint64{4},
+		rule: "notice on the first tick after a suspend, since none is possible before", claim: claimNotice, seeds: []uint64{8},
 		world: losing(loseNothing), out: func(s *simSetting) { s.strict = true },
 	}, {
 		rule: "the margin: nodes' clocks 8 % fast are within it, and 43 % are not", claim: claimExclusion, seeds: []uint64{229},

@@ -33,14 +33,10 @@ func (w *simWorld) executed(m *simMessage, answers []answer) {
 		o.settled = map[simPlace]bool{}
 	}
 	var revived []string
-	for i, cmd := range m.cmds {
-		if cmd[0] != "EVALSHA" || len(answers[i].text) < 2 {
-			continue
-		}
-		code, args := answers[i].text[0], argsOf(cmd)
+	for _, done := range m.done(answers) {
+		code, args := done.code, done.args
 		nonce, place := args[0], simPlace{m.node, args[0]}
-		switch args[2] {
-		case modeAbandon, modeRelease, modeFinish:
+		if done.verb == verbSettle {
 			revived = slices.DeleteFunc(revived, func(r string) bool { return r == nonce })
 			// A token from too far ahead leaves no floor, and so no trace.
 			o.settled[place] = o.settled[place] || parse(args[1]) <= n.clock.micros()+w.cfg.Bound.Microseconds()
@@ -65,15 +61,33 @@ func (w *simWorld) tooLate(nonce string) bool {
 	return over && w.clocks == clocksSteady && w.now() > until+20*time.Millisecond // for drift
 }
 
-// argsOf is what a script is given beside its keys. Of an acquire and an extension
-// the third is a TTL, of a settlement its mode.
-func argsOf(cmd []any) []string {
-	keys := cmd[2].(int)
-	var args []string
-	for _, a := range cmd[3+keys:] {
-		args = append(args, word(a))
+// simDone is a request that a node has answered.
+type simDone struct {
+	modelAsk
+	code string
+}
+
+// done are those of a message.
+func (m *simMessage) done(answers []answer) (all []simDone) {
+	for i, cmd := range m.cmds {
+		if cmd[0] != "EVALSHA" || len(answers[i].text) < 2 {
+			continue
+		}
+		for j, a := range asksOf(cmd) {
+			all = append(all, simDone{a, readReply(answers[i].text[1+j]).code})
+		}
 	}
-	return args
+	return all
+}
+
+// asksOf takes a call apart.
+func asksOf(cmd []any) []modelAsk {
+	words := make([]string, len(cmd))
+	for i, w := range cmd {
+		words[i] = word(w)
+	}
+	keys := 3 + cmd[2].(int)
+	return modelAsks(words[4:keys], words[keys:])
 }
 
 // forget is for a node that lost what it had heard.

@@ -26,7 +26,10 @@ func (b brief) String() string {
 		words := []string{word(c[0])}
 		switch c[0] {
 		case "EVALSHA":
-			words = argsOf(c)
+			words = nil
+			for _, a := range asksOf(c) {
+				words = append(words, append([]string{a.verb}, a.args...)...)
+			}
 		case "EVAL":
 			words = []string{"join", word(c[4]), word(c[6])}
 		}

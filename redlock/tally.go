@@ -106,16 +106,8 @@ func (t *tally) silent() bool {
 // not grant for it, and those that came with grants.
 func (t *tally) records() (texts []string) {
 	for _, v := range t.votes {
-		at := 0
-		switch {
-		case v.said(codeDone):
-		case v.said(codeOK):
-			at = 3
-		default:
-			continue
-		}
-		if len(v.reply.fields) > at && v.reply.fields[at] != "" {
-			texts = append(texts, v.reply.fields[at])
+		if v.err == nil && v.reply.record != "" {
+			texts = append(texts, v.reply.record)
 		}
 	}
 	return texts
@@ -129,8 +121,8 @@ func (t *tally) record() (string, int) {
 	var best string
 	times := map[string]int{}
 	for _, v := range t.votes {
-		if v.err == nil && v.reply.code == codeDone && len(v.reply.fields) > 0 {
-			r := v.reply.fields[0]
+		if v.said(codeDone) && v.reply.record != "" {
+			r := v.reply.record
 			times[r]++
 			if times[r] > times[best] {
 				best = r
@@ -190,7 +182,7 @@ func (t *tally) abandoned(keys int) bool {
 			if !t.granted(v) {
 				continue
 			}
-			displaced, dead := v.reply.number(4+2*k), v.reply.number(5+2*k) == 2
+			displaced, dead := v.reply.number(3+2*k), v.reply.number(4+2*k) == 2
 			switch {
 			case displaced > token:
 				token, died = displaced, dead

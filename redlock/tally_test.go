@@ -10,6 +10,9 @@ func said(node int, code string, fields ...string) vote {
 	if code == "" {
 		return vote{node: node, token: 10, err: errors.New("silent")}
 	}
+	if code == codeDone {
+		return vote{node: node, token: 10, reply: reply{code: code, record: fields[0]}}
+	}
 	return vote{node: node, token: 10, reply: reply{code: code, fields: fields}}
 }
 
@@ -72,7 +75,7 @@ func TestVerdicts(t *testing.T) {
 
 func TestAbandonedIsReadFromTheHighestDisplacedTenure(t *testing.T) {
 	grant := func(displaced ...string) vote {
-		return said(0, codeOK, append([]string{"10", "0", "0", ""}, displaced...)...)
+		return said(0, codeOK, append([]string{"10", "0", "0"}, displaced...)...)
 	}
 	for name, c := range map[string]struct {
 		keys  int
