@@ -66,11 +66,11 @@ func wiring(ctx context.Context, store Store, report func(context.Context) error
 	}
 
 	// What the handler stored with holdfast.SetResult, for 24 h.
-	record, done, err := jobs.Result(ctx, "payments.charge", "ch_1")
+	record, err := jobs.Result(ctx, "payments.charge", "ch_1")
 	if err != nil {
 		return err
 	}
-	_, _ = record, done
+	_ = record
 
 	// The lock without jobs.
 	err = locker.Do(ctx, "report/daily", func(ctx context.Context) error { return report(ctx) })

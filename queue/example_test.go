@@ -106,9 +106,9 @@ func ExampleClient_Result() {
 	}
 	defer func() { _ = q.Close() }()
 
-	record, done, err := q.Result(context.Background(), "payments.charge", "ch_1")
-	fmt.Println(string(record.Result), done, err)
-	// Output: {"receipt":"r_1"} true <nil>
+	record, err := q.Result(context.Background(), "payments.charge", "ch_1")
+	fmt.Println(string(record.Result), err)
+	// Output: {"receipt":"r_1"} <nil>
 }
 
 // finished stands for a redlock.Locker here.
@@ -117,3 +117,5 @@ type finished struct{}
 func (finished) Record(_ context.Context, key string) (holdfast.Record, bool, error) {
 	return holdfast.Record{Result: []byte(`{"receipt":"r_1"}`)}, key == "j/payments.charge/ch_1", nil
 }
+
+func (finished) Void(context.Context, string, time.Duration) error { return nil }
