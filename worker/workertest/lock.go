@@ -30,7 +30,7 @@ type Lock struct {
 	mu      sync.Mutex
 	granted int64
 	contend int
-	lost    error // of the next tenure
+	lost    error              // of the next tenure
 	held    map[string]*tenure // by job key
 	records map[string]holdfast.Record
 }
