@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"github.com/holdfastjobs/holdfast"
 	"github.com/holdfastjobs/holdfast/middleware/lock"
+	"github.com/holdfastjobs/holdfast/queue"
 	"github.com/holdfastjobs/holdfast/worker"
 )
 
@@ -147,6 +150,31 @@ func TestAlsoTakesTheTaskItselfUnderAdaptAndAnyOtherTypeIsArchived(t *testing.T)
 		task := f.ended(t, "other", "friday")
 		if why := "Also takes lock_test.charge"; task.State != asynq.TaskStateArchived || !strings.Contains(task.LastErr, why) || c.runs.Load() != 2 {
 			t.Errorf("%v: %q", task.State, task.LastErr)
+		}
+	})
+}
+
+// The step after Adapt: the producer gives job IDs, the servers are as they were.
+func TestAJobOfPackageQueueHasItsRecordOnAnAdaptedServer(t *testing.T) {
+	onEachFleet(t, func(t *testing.T, f *fleet) {
+		var c crowd
+		mux := asynq.NewServeMux()
+		mux.Use(worker.Adapt(lock.Middleware(f.locker(t))))
+		mux.HandleFunc("charge", func(ctx context.Context, task *asynq.Task) error {
+			return errors.Join(c.handle(ctx, task), holdfast.SetResult(ctx, "receipt 7"))
+		})
+		holdfast.Must(f.jobs.Enqueue(t.Context(), charge{ID: "ch_1"}, queue.On("east")))
+		holdfast.Must(f.jobs.Enqueue(t.Context(), charge{ID: "ch_1"}, queue.On("west")))
+		for _, queue := range []string{"east", "west"} {
+			f.server(t, queue, worker.Policy(asynq.Config{}), mux)
+		}
+		for _, queue := range []string{"east", "west"} {
+			if task := f.ended(t, queue, "charge:ch_1"); task.State != asynq.TaskStateCompleted || string(task.Result) != `"receipt 7"` {
+				t.Errorf("%s: %v, result %s: %s", queue, task.State, task.Result, task.LastErr)
+			}
+		}
+		if record := f.result(t, "ch_1"); c.runs.Load() != 1 || string(record.Result) != `"receipt 7"` {
+			t.Errorf("%d runs, result %s", c.runs.Load(), record.Result)
 		}
 	})
 }
