@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/hibiken/asynq"
@@ -83,28 +81,5 @@ func adoptJobIDs(ctx context.Context, redis asynq.RedisConnOpt, locker *redlock.
 func TestTheCodeOfTheAdoptionGuideCompiles(t *testing.T) {
 	t.Parallel()
 	_ = []any{adoptLocker, adoptServer, adoptResources, adoptToken, adoptWorker, adoptJobIDs}
-	var compiled string
-	for _, name := range []string{"adopt_code_test.go", "readme_code_test.go"} {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compiled += string(source)
-	}
-	guide, err := os.ReadFile("docs/adopt.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(guide), "```go\n")[1:]
-	if len(blocks) < 5 {
-		t.Fatalf("%d blocks of code", len(blocks))
-	}
-	for _, block := range blocks {
-		shown, _, _ := strings.Cut(block, "```")
-		for line := range strings.Lines(shown) {
-			if code := strings.TrimSpace(line); !strings.Contains(compiled, code) {
-				t.Errorf("docs/adopt.md shows a line that is compiled nowhere: %s", code)
-			}
-		}
-	}
+	compiles(t, "docs/adopt.md", 0, "adopt_code_test.go", "readme_code_test.go")
 }
