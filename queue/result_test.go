@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -135,7 +136,7 @@ func onlyFinishedAgain(t *testing.T, redis asynq.RedisClientOpt) {
 			t.Errorf("%s: %+v, %v, %v", id, info, err, records)
 		}
 		after, err := b.inspector.GetTaskInfo(b.queue, "payments.charge:"+id)
-		if err != nil || after.State != asynq.TaskStatePending || string(after.Payload) != string(before.Payload) || after.Retried != before.Retried {
+		if err != nil || after.State != asynq.TaskStatePending || !bytes.Equal(after.Payload, before.Payload) || after.Retried != before.Retried {
 			t.Errorf("%s: %+v, %v", id, after, err)
 		}
 		if _, err := b.RunAgain(t.Context(), "payments.charge", id); !errors.Is(err, ErrNotDone) {

@@ -173,7 +173,7 @@ func TestAJobOfPackageQueueHasItsRecordOnAnAdaptedServer(t *testing.T) {
 				t.Errorf("%s: %v, result %s: %s", queue, task.State, task.Result, task.LastErr)
 			}
 		}
-		if record := f.result(t, "ch_1"); c.runs.Load() != 1 || string(record.Result) != `"receipt 7"` {
+		if record := f.result(t); c.runs.Load() != 1 || string(record.Result) != `"receipt 7"` {
 			t.Errorf("%d runs, result %s", c.runs.Load(), record.Result)
 		}
 	})

@@ -13,13 +13,13 @@ import (
 	"github.com/holdfastjobs/holdfast/queue"
 )
 
-// result waits for a job to have one.
-func (f *fleet) result(t *testing.T, id string) holdfast.Record {
+// result waits for ch_1 to have one.
+func (f *fleet) result(t *testing.T) holdfast.Record {
 	t.Helper()
 	var record holdfast.Record
 	eventually(t, "the job has a result", func() (done bool) {
 		var err error
-		record, err = f.jobs.Result(t.Context(), "charge", id)
+		record, err = f.jobs.Result(t.Context(), "charge", "ch_1")
 		if err != nil && !errors.Is(err, queue.ErrNotDone) {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestTheResultIsReadByWhoeverAsksAndRunAgainMakesANewOne(t *testing.T) {
 			return holdfast.SetResult(ctx, most)
 		})
 		holdfast.Must(f.jobs.Enqueue(t.Context(), charge{ID: "ch_1"}))
-		first := f.result(t, "ch_1")
+		first := f.result(t)
 		if len(first.Result) != holdfast.MaxResult || first.Result[0] != 1 {
 			t.Errorf("%d bytes, of run %d", len(first.Result), first.Result[0])
 		}
@@ -54,14 +54,14 @@ func TestTheResultIsReadByWhoeverAsksAndRunAgainMakesANewOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.done(t, 20*time.Second, "ch_1")
-		if again := f.result(t, "ch_1"); again.Token != first.Token || again.Result[0] != 1 {
+		if again := f.result(t); again.Token != first.Token || again.Result[0] != 1 {
 			t.Errorf("the duplicate left its mark: token %d, run %d", again.Token, again.Result[0])
 		}
 
 		if _, err := f.jobs.RunAgain(t.Context(), "charge", "ch_1"); err != nil {
 			t.Fatal(err)
 		}
-		if again := f.result(t, "ch_1"); again.Token <= first.Token || again.Result[0] != 2 {
+		if again := f.result(t); again.Token <= first.Token || again.Result[0] != 2 {
 			t.Errorf("token %d after %d, run %d", again.Token, first.Token, again.Result[0])
 		}
 		f.done(t, 20*time.Second, "ch_1")
@@ -87,7 +87,7 @@ func TestAJobDoesNotRunAgainBesideAHolder(t *testing.T) {
 			t.Error(err)
 		}
 		release()
-		if first := f.result(t, "ch_1"); first.Token == 0 {
+		if first := f.result(t); first.Token == 0 {
 			t.Error("the record is gone")
 		}
 	})
