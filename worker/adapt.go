@@ -44,11 +44,7 @@ func Adapt(middlewares ...holdfast.Middleware) asynq.MiddlewareFunc {
 				ctx := context.WithValue(ctx, nextKey{}, next) // a mux makes it for each task
 				err = chain.Handle(holdfast.WithJob(ctx, job), job)
 			}
-			if err != nil {
-				return w.translate(ctx, job, err)
-			}
-			w.storeResult(ctx, task, job)
-			return nil
+			return w.answer(ctx, task, job, err)
 		})
 	}
 }
@@ -58,14 +54,18 @@ type nextKey struct{}
 // unconnected is a worker for its rules alone.
 func unconnected() *Worker {
 	cfg := Config{}.withDefaults()
-	return &Worker{cfg: cfg, running: newRunning()}
+	return &Worker{cfg: cfg, meter: newMeter(cfg), running: newRunning()}
 }
 
-// translate keeps an error that asynq and the fleet's own policy understand.
-func (w *Worker) translate(ctx context.Context, job *holdfast.Job, err error) error {
-	plain := retry.Of(err).Kind == retry.KindRetry
-	if plain && (job.Foreign || job.Attempt < job.MaxAttempts) {
+// answer leaves asynq and the fleet's own policy a plain error as it is.
+func (w *Worker) answer(ctx context.Context, task *asynq.Task, job *holdfast.Job, err error) error {
+	last := !job.Foreign && job.Attempt >= job.MaxAttempts
+	if retry.Of(err).Kind == retry.KindRetry && !last {
 		return err
 	}
-	return w.settle(ctx, job, err)
+	if o := w.settle(ctx, job, err); o != nil {
+		return o
+	}
+	w.storeResult(ctx, task, job)
+	return nil
 }

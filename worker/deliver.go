@@ -15,8 +15,9 @@ import (
 // asynq has settled the job without us and ignores what deliver returns.
 func (w *Worker) deliver(ctx context.Context, task *asynq.Task) error {
 	job, err := jobOf(ctx, task)
-	ctx, done := w.begin(ctx, job)
+	ctx, done := w.running.begin(ctx, job)
 	defer done()
+	ctx = context.WithValue(holdfast.WithJob(ctx, job), stoppingKey{}, w.stopping)
 	_, known := w.handlers[job.Kind]
 	ctx, process := w.meter.start(ctx, task, job, known)
 

@@ -17,8 +17,9 @@ import (
 //
 // Register before, and call it from as many goroutines as you like, with a job each.
 func (w *Worker) Deliver(ctx context.Context, job *holdfast.Job) (retry.Verdict, error) {
-	ctx, done := w.begin(ctx, job)
+	ctx, done := w.running.begin(ctx, job)
 	defer done()
+	ctx = context.WithValue(holdfast.WithJob(ctx, job), stoppingKey{}, w.stopping)
 	err := <-w.apart(ctx, job, holdfast.HandlerFunc(func(ctx context.Context, job *holdfast.Job) error {
 		if _, known := w.handlers[job.Kind]; !known {
 			return retry.Never(fmt.Errorf("%w: %q", ErrUnknownKind, job.Kind))
@@ -26,12 +27,6 @@ func (w *Worker) Deliver(ctx context.Context, job *holdfast.Job) (retry.Verdict,
 		return w.handle(ctx, job)
 	}))
 	return w.settle(ctx, job, err).verdict(), err
-}
-
-// begin counts a delivery in and makes its context.
-func (w *Worker) begin(ctx context.Context, job *holdfast.Job) (context.Context, func()) {
-	ctx, done := w.running.begin(ctx, job)
-	return context.WithValue(holdfast.WithJob(ctx, job), stoppingKey{}, w.stopping), done
 }
 
 // verdict is what the outcome says to the queue.
