@@ -6,11 +6,14 @@
 // It knows neither asynq nor Redis nor SQL. The rooms that do are
 //
 //   - queue: puts typed jobs on an asynq queue;
-//   - worker: runs their handlers;
+//   - worker: runs their handlers, or puts middlewares in front of an asynq
+//     server's;
 //   - middleware/lock: runs a handler only while a quorum lock is held;
 //   - redlock: that lock, for use without jobs too;
 //   - retry: when to try again;
-//   - embedded: an in-process Redis for examples and tests.
+//   - embedded: an in-process Redis for examples and tests;
+//   - worker/workertest and holdfasttest: one delivery, or a whole fleet, in your
+//     own tests.
 //
 // # The guarantee
 //

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -88,14 +89,18 @@ func JobFrom(ctx context.Context) (*Job, bool) {
 // ErrNoJob is the answer of [SetResult] outside a handler.
 var ErrNoJob = errors.New("holdfast: this context carries no job")
 
-// SetResult stores v, as JSON, as the result of the job that ctx carries. It is
-// recorded when the handler returns nil, and a later duplicate is answered with
-// it. The last call wins. Errors: [ErrNoJob], a value that does not marshal,
-// and a [FieldError] over [MaxResult] bytes; then the result is unchanged.
+// SetResult stores v as the result of the job that ctx carries: a []byte as it
+// is, anything else as JSON. It is recorded when the handler returns nil, and a
+// later duplicate is answered with it. The last call wins. Errors: [ErrNoJob], a
+// value that does not marshal, and a [FieldError] over [MaxResult] bytes; then the
+// result is unchanged.
 func SetResult(ctx context.Context, v any) error {
 	job, ok := JobFrom(ctx)
 	if !ok {
 		return ErrNoJob
+	}
+	if raw, ok := v.([]byte); ok {
+		return job.StoreResult(bytes.Clone(raw))
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -24,6 +24,13 @@ func TestSetResult(t *testing.T) {
 	if got := string(job.Result()); got != `{"sent":1}` {
 		t.Errorf("result after two refused ones is %s", got)
 	}
+	raw := []byte{0xff, 0}
+	if err := holdfast.SetResult(ctx, raw); err != nil {
+		t.Fatal(err)
+	}
+	if raw[0] = 'x'; string(job.Result()) != "\xff\x00" {
+		t.Errorf("bytes became %q", job.Result())
+	}
 	if err := holdfast.SetResult(t.Context(), 1); !errors.Is(err, holdfast.ErrNoJob) {
 		t.Errorf("outside a handler: %v", err)
 	}

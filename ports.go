@@ -5,12 +5,16 @@ import (
 	"time"
 )
 
-// Records reads completion records: who finished a job, and with what result.
-// The lock nodes keep them; the queue asks for them.
+// Records reads completion records, which say who finished a job and with what
+// result, and takes them back. The lock nodes keep them; the queue asks for them.
 type Records interface {
 	// Record returns the completion record under key (a [JobKey]), and false
 	// when there is none.
 	Record(ctx context.Context, key string) (Record, bool, error)
+
+	// Void makes the record under key void for retention, so that its job may run
+	// again. It waits, until ctx ends, for whoever holds the key.
+	Void(ctx context.Context, key string, retention time.Duration) error
 }
 
 // Record says that a job is done. It outlives the job's entry in the queue.

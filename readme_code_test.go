@@ -12,14 +12,16 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/holdfasttest"
 	"github.com/holdfastjobs/holdfast/middleware/lock"
 	"github.com/holdfastjobs/holdfast/queue"
 	"github.com/holdfastjobs/holdfast/redlock"
 	"github.com/holdfastjobs/holdfast/retry"
 	"github.com/holdfastjobs/holdfast/worker"
+	"github.com/holdfastjobs/holdfast/worker/workertest"
 )
 
-// The README's second block of code, in a file that compiles.
+// The README's code behind its first block, in a file that compiles.
 
 type Charge struct {
 	ID      string `json:"id"`
@@ -66,11 +68,11 @@ func wiring(ctx context.Context, store Store, report func(context.Context) error
 	}
 
 	// What the handler stored with holdfast.SetResult, for 24 h.
-	record, done, err := jobs.Result(ctx, "payments.charge", "ch_1")
+	record, err := jobs.Result(ctx, "payments.charge", "ch_1")
 	if err != nil {
 		return err
 	}
-	_, _ = record, done
+	_ = record
 
 	// The lock without jobs.
 	err = locker.Do(ctx, "report/daily", func(ctx context.Context) error { return report(ctx) })
@@ -111,23 +113,49 @@ func rows(r sql.Result, err error) (int64, error) {
 	return r.RowsAffected()
 }
 
+func inTests(t *testing.T, store Store) {
+	var lock workertest.Lock
+	report := workertest.Run(t.Context(), workertest.NewJob(Charge{ID: "ch_1"}), store.Charge, lock.Middleware)
+	report.Want(t, retry.KindDone)
+	report.WantToken(t)
+
+	fleet := holdfasttest.Start(t)
+	_ = fleet
+}
+
 func TestTheReadmesCodeCompiles(t *testing.T) {
 	t.Parallel()
-	_ = wiring // it needs a fleet to run: examples/payments has one
-	compiled, err := os.ReadFile("readme_code_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _ = wiring, inTests // they need a fleet to run: examples/payments has one
 	for _, name := range []string{"README.md", "README.ja.md"} {
-		readme, err := os.ReadFile(name)
+		compiles(t, name, 1, "readme_code_test.go") // the first block is hello
+	}
+}
+
+// compiles looks for each line of a document's code, but for that of its first blocks,
+// in files that compile. Comments may differ: they are in the reader's language.
+func compiles(t *testing.T, name string, first int, files ...string) {
+	t.Helper()
+	compiled := ""
+	for _, file := range files {
+		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks := strings.Split(string(readme), "```go\n")
-		shown, _, _ := strings.Cut(blocks[2], "```")
+		compiled += string(source)
+	}
+	doc, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(doc), "```go\n")[1:]
+	if len(blocks) <= first {
+		t.Fatalf("%s has %d blocks of code", name, len(blocks))
+	}
+	for _, block := range blocks[first:] {
+		shown, _, _ := strings.Cut(block, "```")
 		for line := range strings.Lines(shown) {
-			code, _, _ := strings.Cut(strings.TrimSpace(line), " //") // comments are in the reader's language
-			if code != "" && !strings.HasPrefix(code, "//") && !strings.Contains(string(compiled), code) {
+			code, _, _ := strings.Cut(strings.TrimSpace(line), " //")
+			if code != "" && !strings.HasPrefix(code, "//") && !strings.Contains(compiled, code) {
 				t.Errorf("%s shows a line that is compiled nowhere: %s", name, code)
 			}
 		}

@@ -1,17 +1,14 @@
 package queue
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfastjobs/holdfast"
 )
 
-// Client enqueues jobs. It is safe for concurrent use; one per process is
+// Client enqueues jobs, and answers for those that are done. It is safe for concurrent use; one per process is
 // enough.
 type Client struct {
 	config   Config
@@ -45,25 +42,4 @@ func (c *Client) Close() error {
 		return fmt.Errorf("queue: close: %w", err)
 	}
 	return nil
-}
-
-// Result returns the record of a finished job, with the result that its handler
-// stored, and false while there is none: it is not done, or its record has
-// ended. Errors: [ErrNoRecords], a [holdfast.FieldError], or what Records says.
-func (c *Client) Result(ctx context.Context, kind, id string) (holdfast.Record, bool, error) {
-	if c.config.Records == nil {
-		return holdfast.Record{}, false, ErrNoRecords
-	}
-	if err := checkName(holdfast.CheckKind(kind)); err != nil {
-		return holdfast.Record{}, false, err
-	}
-	if err := checkName(holdfast.CheckJobID(id)); err != nil {
-		return holdfast.Record{}, false, err
-	}
-	key := holdfast.JobKey(kind, id)
-	record, found, err := c.config.Records.Record(ctx, key)
-	if err != nil {
-		return holdfast.Record{}, false, fmt.Errorf("queue: read record %q: %w", key, err)
-	}
-	return record, found, nil
 }

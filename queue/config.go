@@ -18,8 +18,8 @@ type Config struct {
 	// left at zero in an asynq.RedisClientOpt are one second here.
 	Redis asynq.RedisConnOpt
 
-	// Records answers [Client.Result]: the locker of package redlock. It may be
-	// nil; Result then answers [ErrNoRecords].
+	// Records is what [Client.Result] and [Client.RunAgain] ask: the locker of
+	// package redlock. It may be nil; they answer [ErrNoRecords] then.
 	Records holdfast.Records
 
 	// Queue, Timeout, Retention and MaxAttempts hold where an enqueue says
@@ -40,8 +40,8 @@ type Config struct {
 	// a running job by itself.
 	MaxOverrun time.Duration
 
-	// SendTimeout bounds one enqueue, all tries included: 10 ms to one minute,
-	// 3 seconds by default.
+	// SendTimeout bounds one call, an enqueue with all its tries: 10 ms to one
+	// minute, 3 seconds by default.
 	SendTimeout time.Duration
 
 	// Parallel is how many jobs [Client.EnqueueAll] sends at a time: 1 to 256,

@@ -27,6 +27,9 @@ func TestConformance(t *testing.T) {
 		"bulk outcomes keep their index":                     bulkOutcomes,
 		"a lost reply is success":                            lostReply,
 		"no reply at all leaves one entry":                   noReplyAtAll,
+		"no result comes with the reason":                    noResult,
+		"only a finished job runs again":                     onlyFinishedAgain,
+		"a job without an entry has its record made void":    againWithoutEntry,
 	}
 	for name, store := range stores {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // serve runs an asynq server on the bundle's queue until the test ends. Jobs
-// end as their ID says.
+// end as their ID says, up to a hyphen.
 func (b bundle) serve(t *testing.T) {
 	release := make(chan struct{})
 	s := asynq.NewServer(b.redis, asynq.Config{
@@ -22,7 +23,8 @@ func (b bundle) serve(t *testing.T) {
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
 	})
 	err := s.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error {
-		switch task.Headers()[holdfast.HeaderJobID] {
+		end, _, _ := strings.Cut(task.Headers()[holdfast.HeaderJobID], "-")
+		switch end {
 		case "active":
 			<-release
 		case "retry":
@@ -69,7 +71,7 @@ func duplicateStates(t *testing.T, redis asynq.RedisClientOpt) {
 		}
 		want := fmt.Sprintf("queue: enqueue %q on %q: already there, %s", "payments.charge:"+id, queue, state)
 		if state == Archived {
-			want += "; run it again with asynq's tools or delete it"
+			want += "; run it again (RunAgain) or delete it"
 		}
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

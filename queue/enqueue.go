@@ -34,8 +34,7 @@ func (c *Client) Enqueue(ctx context.Context, args holdfast.Args, options ...Opt
 const tries = 5
 
 func (c *Client) send(ctx context.Context, m *message) (Info, error) {
-	slow := fmt.Errorf("no answer within %v: %w", c.config.SendTimeout, context.DeadlineExceeded)
-	ctx, cancel := context.WithTimeoutCause(ctx, c.config.SendTimeout, slow)
+	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 
 	headers := map[string]string{}
@@ -70,6 +69,12 @@ func (c *Client) send(ctx context.Context, m *message) (Info, error) {
 	return Info{}, m.failed(ctx, fmt.Errorf("the entry under this ID came and went %d times", tries))
 }
 
+// bounded is ctx for one call of the client.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	slow := fmt.Errorf("no answer within %v: %w", c.config.SendTimeout, context.DeadlineExceeded)
+	return context.WithTimeoutCause(ctx, c.config.SendTimeout, slow)
+}
+
 // settle says what the entry means that was there before ours.
 func (c *Client) settle(ctx context.Context, m *message, t *asynq.TaskInfo) (Info, error) {
 	there := m.info(t)
@@ -84,9 +89,13 @@ func (c *Client) settle(ctx context.Context, m *message, t *asynq.TaskInfo) (Inf
 	return Info{}, &DuplicateError{there}
 }
 
+func (m *message) failed(ctx context.Context, err error) error {
+	return failed(ctx, fmt.Sprintf("enqueue %q on %q", m.taskID(), m.queue), err)
+}
+
 // failed puts the cause of an ended context in front: asynq passes on its text
 // only.
-func (m *message) failed(ctx context.Context, err error) error {
+func failed(ctx context.Context, what string, err error) error {
 	if err != nil {
 		err = plain{err}
 	}
@@ -96,9 +105,9 @@ func (m *message) failed(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case cause == nil:
-		return fmt.Errorf("queue: enqueue %q on %q: %w", m.taskID(), m.queue, err)
+		return fmt.Errorf("queue: %s: %w", what, err)
 	case err == nil:
-		return fmt.Errorf("queue: enqueue %q on %q: %w", m.taskID(), m.queue, cause)
+		return fmt.Errorf("queue: %s: %w", what, cause)
 	}
-	return fmt.Errorf("queue: enqueue %q on %q: %w (%w)", m.taskID(), m.queue, cause, err)
+	return fmt.Errorf("queue: %s: %w (%w)", what, cause, err)
 }

@@ -9,7 +9,7 @@ import (
 // State is what became of a job's entry in its queue.
 type State string
 
-// The states of an entry.
+// The states of an entry. Who asks for a job gets the first that any queue has.
 const (
 	Waiting  State = "waiting"  // for a worker, for its time, or in the retry set for another attempt or a lock
 	Running  State = "running"  // a worker has it, or had it when it died
@@ -27,8 +27,10 @@ type Info struct {
 	NextRun time.Time // of a waiting job: not before; zero otherwise
 }
 
-func (m *message) info(t *asynq.TaskInfo) Info {
-	info := Info{ID: m.envelope.JobID, Kind: m.kind, Queue: m.queue, TaskID: m.taskID(), State: stateOf(t.State)}
+func (m *message) info(t *asynq.TaskInfo) Info { return infoOf(m.kind, m.envelope.JobID, t) }
+
+func infoOf(kind, id string, t *asynq.TaskInfo) Info {
+	info := Info{ID: id, Kind: kind, Queue: t.Queue, TaskID: taskID(kind, id), State: stateOf(t.State)}
 	if info.State == Waiting {
 		info.NextRun = t.NextProcessAt
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastjobs/holdfast"
 	"github.com/holdfastjobs/holdfast/embedded"
 	"github.com/holdfastjobs/holdfast/queue"
+	"github.com/holdfastjobs/holdfast/redlock"
 )
 
 type Charge struct {
@@ -106,9 +107,9 @@ func ExampleClient_Result() {
 	}
 	defer func() { _ = q.Close() }()
 
-	record, done, err := q.Result(context.Background(), "payments.charge", "ch_1")
-	fmt.Println(string(record.Result), done, err)
-	// Output: {"receipt":"r_1"} true <nil>
+	record, err := q.Result(context.Background(), "payments.charge", "ch_1")
+	fmt.Println(string(record.Result), err)
+	// Output: {"receipt":"r_1"} <nil>
 }
 
 // finished stands for a redlock.Locker here.
@@ -116,4 +117,26 @@ type finished struct{}
 
 func (finished) Record(_ context.Context, key string) (holdfast.Record, bool, error) {
 	return holdfast.Record{Result: []byte(`{"receipt":"r_1"}`)}, key == "j/payments.charge/ch_1", nil
+}
+
+func (finished) Void(context.Context, string, time.Duration) error { return nil }
+
+// An operator runs a finished job again, on purpose. While it is under way, nobody
+// does.
+func ExampleClient_RunAgain() {
+	fleet := holdfast.Must(embedded.Start(3))
+	defer fleet.Close()
+	locker := holdfast.Must(redlock.New(redlock.Config{Nodes: redlock.URLs(fleet.Locks()...), Ungated: true}))
+	defer locker.Close()
+	q := holdfast.Must(queue.New(queue.Config{Redis: fleet, Records: locker}))
+	defer q.Close()
+
+	_, err := q.RunAgain(context.Background(), "payments.charge", "ch_1")
+	fmt.Println(err)
+	holdfast.Must(q.Enqueue(context.Background(), Charge{ID: "ch_1", Amount: 500}))
+	_, err = q.RunAgain(context.Background(), "payments.charge", "ch_1")
+	fmt.Println(err)
+	// Output:
+	// queue: unknown job: "payments.charge:ch_1"
+	// queue: job "payments.charge:ch_1" on "default" is not done: waiting
 }

@@ -21,7 +21,9 @@ type message struct {
 	start    time.Time
 }
 
-func (m *message) taskID() string { return m.kind + ":" + m.envelope.JobID }
+func (m *message) taskID() string { return taskID(m.kind, m.envelope.JobID) }
+
+func taskID(kind, id string) string { return kind + ":" + id }
 
 func (c *Client) message(args holdfast.Args, options []Option) (*message, error) {
 	if v := reflect.ValueOf(args); args == nil || v.Kind() == reflect.Pointer && v.IsNil() {

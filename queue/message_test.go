@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
@@ -89,37 +88,4 @@ func TestAJobThatIsDueAlreadyStartsAtOnce(t *testing.T) {
 	if q, err := b.inspector.GetQueueInfo(b.queue); err != nil || q.Pending != 2 {
 		t.Errorf("%+v, %v: want 2 pending", q, err)
 	}
-}
-
-type ledger map[string]holdfast.Record
-
-var errLedger = errors.New("no quorum")
-
-func (l ledger) Record(_ context.Context, key string) (holdfast.Record, bool, error) {
-	if key == "j/k/broken" {
-		return holdfast.Record{}, false, errLedger
-	}
-	r, ok := l[key]
-	return r, ok, nil
-}
-
-func TestResultReadsTheRecordOfAJob(t *testing.T) {
-	b := unreachable(t)
-	if _, _, err := b.Result(t.Context(), "k", "ch_1"); !errors.Is(err, ErrNoRecords) {
-		t.Errorf("without records: %v", err)
-	}
-	b.config.Records = ledger{"j/k/ch_1": {Token: 7, Result: []byte(`"ok"`)}}
-	if r, found, err := b.Result(t.Context(), "k", "ch_1"); r.Token != 7 || !found || err != nil {
-		t.Errorf("%+v, %v, %v", r, found, err)
-	}
-	if _, found, err := b.Result(t.Context(), "k", "ch_2"); found || err != nil {
-		t.Errorf("no record: %v, %v", found, err)
-	}
-	if _, _, err := b.Result(t.Context(), "k", "broken"); !errors.Is(err, errLedger) || !strings.HasPrefix(err.Error(), `queue: read record "j/k/broken": `) {
-		t.Errorf("broken: %v", err)
-	}
-	_, _, err := b.Result(t.Context(), "K", "id")
-	refused(t, err, "Kind")
-	_, _, err = b.Result(t.Context(), "k", "")
-	refused(t, err, "JobID")
 }

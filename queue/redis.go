@@ -37,16 +37,25 @@ func connect(option asynq.RedisConnOpt) (redis.UniversalClient, error) {
 	return client, nil
 }
 
-// inspect looks at one entry. asynq's Inspector takes no context, so it gets a
-// client that puts ours in the place of its own.
+// inspect looks at one entry.
 func (c *Client) inspect(ctx context.Context, queue, taskID string) (*asynq.TaskInfo, error) {
-	return asynq.NewInspectorFromRedisClient(within{c.redis, ctx}).GetTaskInfo(queue, taskID)
+	return c.inspector(ctx).GetTaskInfo(queue, taskID)
 }
 
-// within overrides the three commands of Inspector.GetTaskInfo.
+// inspector is asynq's. Its methods take no context, so it gets a client that puts
+// ours in the place of its own.
+func (c *Client) inspector(ctx context.Context) *asynq.Inspector {
+	return asynq.NewInspectorFromRedisClient(within{c.redis, ctx})
+}
+
+// within overrides the commands of the Inspector's Queues, GetTaskInfo and RunTask.
 type within struct {
 	redis.UniversalClient
 	ctx context.Context
+}
+
+func (w within) SMembers(_ context.Context, key string) *redis.StringSliceCmd {
+	return w.UniversalClient.SMembers(w.ctx, key) //nolint:contextcheck // the point of it
 }
 
 func (w within) SIsMember(_ context.Context, key string, member any) *redis.BoolCmd {

@@ -26,10 +26,16 @@ var floors = map[string][]string{
 	"fence":    {"std", "otel", ".", "retry", "sql"},
 	"embedded": {"std", "miniredis", "redis"},
 	// floor 2
-	"middleware/lock": {"std", "otel", ".", "retry", "redlock"},
-	"worker":          {"std", "otel", ".", "retry", "asynq", "redis"},
-	"queue":           {"std", "otel", ".", "retry", "asynq", "redis"},
-	"outbox":          {"std", "otel", ".", "retry", "fence", "sql"},
+	"middleware/lock":   {"std", "otel", ".", "retry", "redlock"},
+	"worker":            {"std", "otel", ".", "retry", "asynq", "redis"},
+	"queue":             {"std", "otel", ".", "retry", "asynq", "redis"},
+	"outbox":            {"std", "otel", ".", "retry", "fence", "sql"},
+	"worker/workertest": {"std", ".", "retry", "worker"},
+	// the roof, for users' tests: all but the package testing itself
+	"holdfasttest": {
+		"std", "otel", "otel sdk", "exporters", ".", "retry", "redlock", "fence", "embedded", "middleware/lock", "worker", "worker/workertest",
+		"queue", "outbox", "newroom", "asynq", "backoff", "miniredis", "pgx", "progress", "redis", "sql", "sqlite", "unix",
+	},
 	// a room that has no rule yet
 	"newroom": {"std"},
 }
@@ -48,6 +54,7 @@ var outside = map[string][]string{
 	"sql":       {"database/sql", "database/sql/driver"},
 	"sqlite":    {"modernc.org/sqlite"},
 	"std":       {"context", "log/slog", "net/http"},
+	"testing":   {"testing", "testing/synctest"},
 	"unix":      {"golang.org/x/sys/unix"},
 }
 

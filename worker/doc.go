@@ -40,6 +40,9 @@
 // The handler's context ends with it, and asynq ignores what the handler
 // returns then.
 //
+// An asynq server that is there already can have the middlewares, too: [Adapt] and
+// [Policy].
+//
 // Jobs of other producers run too, under asynq's own limits. On their last
 // attempt asynq archives them for any error, [retry.Later] included, and when
 // their worker dies; the latter is the one archive that Config.OnDead does not

@@ -1,11 +1,21 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/holdfastjobs/holdfast"
+	"github.com/holdfastjobs/holdfast/holdfasttest"
+	"github.com/holdfastjobs/holdfast/middleware/lock"
+	"github.com/holdfastjobs/holdfast/queue"
+	"github.com/holdfastjobs/holdfast/retry"
+	"github.com/holdfastjobs/holdfast/worker"
+	"github.com/holdfastjobs/holdfast/worker/workertest"
 )
 
 // The test binary is the program when it is called by the test.
@@ -35,6 +45,40 @@ func TestOneWorkerChargesAndTheOtherSkips(t *testing.T) {
 	}
 	if a, b := string(charged[0][2]), string(skipped[0][2]); a != b {
 		t.Errorf("charged under token %s, and the record has %s", a, b)
+	}
+}
+
+// The same on a fleet of the test's own: the ID of a Charge is its idempotency key, in
+// whichever queue it is.
+func TestAChargeInTwoQueuesRunsOnce(t *testing.T) {
+	t.Parallel()
+	fleet := holdfasttest.Start(t)
+	var runs atomic.Int32
+	fleet.Work(worker.Config{Queues: map[string]int{"east": 1, "west": 1}}, func(w *worker.Worker) {
+		worker.Handle(w, func(ctx context.Context, _ Charge) error {
+			runs.Add(1)
+			return holdfast.SetResult(ctx, holdfast.Token(ctx))
+		}, lock.Middleware(fleet.Locker))
+	})
+	fleet.Enqueue(Charge{"ch_1"}, queue.On("east"))
+	fleet.Enqueue(Charge{"ch_1"}, queue.On("west"))
+	fleet.Enqueue(Charge{"ch_2"}, queue.On("west"))
+	first, second := fleet.Result("charge", "ch_1"), fleet.Result("charge", "ch_2")
+	if runs.Load() != 2 || first.Token == second.Token {
+		t.Errorf("%d runs, records %+v and %+v", runs.Load(), first, second)
+	}
+}
+
+func TestAChargeRunsUnderTheTokenItAsksFor(t *testing.T) {
+	t.Parallel()
+	lock := workertest.Lock{Token: 8}
+	report := workertest.Run(t.Context(), workertest.NewJob(Charge{"ch_1"}), func(ctx context.Context, _ Charge) error {
+		return holdfast.SetResult(ctx, holdfast.Token(ctx))
+	}, lock.Middleware)
+	report.Want(t, retry.KindDone)
+	report.WantToken(t)
+	if string(report.Result) != "8" {
+		t.Errorf("ran under token %s", report.Result)
 	}
 }
 

@@ -47,7 +47,7 @@ func defaults() settings {
 // it implements; any other panics at registration. In front of handlers of every
 // kind, such as with worker.Use, there is no type to look at then: a job of
 // another type is archived with that reason, so give Also to the handlers that it
-// is for. A job is archived, too, when its names are too many, or not of 1 to 510
+// is for. Under worker.Adapt, A is *asynq.Task. A job is archived, too, when its names are too many, or not of 1 to 510
 // bytes of UTF-8 without control characters.
 func Also[A any](names func(A) []string) Option {
 	if names == nil {
