@@ -26,7 +26,7 @@ type outcome struct {
 	delay   time.Duration
 	counted bool
 	dead    bool
-	moot    bool               // the queue's entry is out of this attempt's reach
+	moot    bool              // the queue's entry is out of this attempt's reach
 	span    trace.SpanContext // of the delivery
 }
 

@@ -49,8 +49,8 @@ func (w *Worker) overrun(outer, ctx context.Context, job *holdfast.Job, run *run
 
 // patience is how long after the end of its context a handler is given up:
 // MaxOverrun, while its lock is extended; less, if that runs out before. The
-// attempt must be answered for while it owns the job, and the answer takes a
-// moment. A lock that is lost has no such moment any more.
+// attempt must be answered for while it owns the job, and a quarter of what is left
+// is for the answer to get through. A lock that is lost has no such time any more.
 func (w *Worker) patience(hold holdfast.Hold, since time.Duration) time.Duration {
 	most := w.cfg.MaxOverrun
 	if hold == nil {
@@ -58,12 +58,12 @@ func (w *Worker) patience(hold holdfast.Hold, since time.Duration) time.Duration
 	}
 	left, extended := hold.Stands()
 	if most < 0 {
-		return min(since+left*9/10, lapseMost)
+		return min(since+left*3/4, lapseMost)
 	}
 	if extended || left == 0 {
 		return most
 	}
-	return min(since+left*9/10, most)
+	return min(since+left*3/4, most)
 }
 
 // overran reports a handler that is given up, with what it is at.
