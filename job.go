@@ -39,8 +39,9 @@ type Job struct {
 	// an uncounted one too: who can wait should wait in place.
 	Cornered bool
 
-	mu     sync.Mutex
-	result []byte
+	mu       sync.Mutex
+	result   []byte
+	disowned error
 }
 
 // Key is the job's lock and record key, as [JobKey].
@@ -64,6 +65,25 @@ func (j *Job) StoreResult(raw []byte) error {
 	defer j.mu.Unlock()
 	j.result = raw
 	return nil
+}
+
+// Disown says why the job may be another attempt's by now. A lock calls it when
+// its tenure did not last: the worker then puts the job back, uncounted, whatever
+// the handler chain returns, panics and outer middlewares included. The first
+// reason stays.
+func (j *Job) Disown(why error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.disowned == nil {
+		j.disowned = why
+	}
+}
+
+// Disowned returns the reason given to [Job.Disown], or nil.
+func (j *Job) Disowned() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.disowned
 }
 
 // PayloadHash tells one payload from another, in 32 hexadecimal digits: the

@@ -35,8 +35,8 @@ type Config struct {
 	MaxPayload int
 
 	// MaxOverrun is how long a handler may take to return once its timeout has
-	// ended its context: up to 24 hours, one minute by default. It must be that
-	// of the workers. Only after it, and thirty seconds, does asynq give up on
+	// ended its context: up to 24 hours, one minute by default; -1 is none. It
+	// must be that of the workers. Only after it, and thirty seconds, does asynq give up on
 	// a running job by itself.
 	MaxOverrun time.Duration
 
@@ -73,7 +73,7 @@ func (c Config) check() error {
 		checkRetention(c.Retention),
 		checkMaxAttempts(c.MaxAttempts),
 		refuse(c.MaxPayload < 1<<10 || c.MaxPayload > 64<<20, "MaxPayload", fmt.Sprintf("%d bytes", c.MaxPayload), "1 KiB to 64 MiB"),
-		refuse(c.MaxOverrun < 0 || c.MaxOverrun > 24*time.Hour, "MaxOverrun", c.MaxOverrun, "up to 24h"),
+		refuse(c.MaxOverrun < -1 || c.MaxOverrun > 24*time.Hour, "MaxOverrun", c.MaxOverrun, "up to 24h, or -1"),
 		refuse(c.SendTimeout < 10*time.Millisecond || c.SendTimeout > time.Minute, "SendTimeout", c.SendTimeout, "10ms to 1m"),
 		refuse(c.Parallel < 1 || c.Parallel > 256, "Parallel", c.Parallel, "1 to 256"),
 	)

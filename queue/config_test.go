@@ -37,7 +37,7 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		{"MaxAttempts", func(c *Config) { c.MaxAttempts = -1 }},
 		{"MaxPayload", func(c *Config) { c.MaxPayload = 1<<10 - 1 }},
 		{"MaxPayload", func(c *Config) { c.MaxPayload = 64<<20 + 1 }},
-		{"MaxOverrun", func(c *Config) { c.MaxOverrun = -1 }},
+		{"MaxOverrun", func(c *Config) { c.MaxOverrun = -2 }},
 		{"MaxOverrun", func(c *Config) { c.MaxOverrun = 25 * time.Hour }},
 		{"SendTimeout", func(c *Config) { c.SendTimeout = time.Millisecond }},
 		{"Parallel", func(c *Config) { c.Parallel = 257 }},

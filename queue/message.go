@@ -96,7 +96,7 @@ func (m *message) task(headers map[string]string, maxOverrun time.Duration) *asy
 	return asynq.NewTaskWithHeaders(m.kind, m.payload, headers,
 		asynq.TaskID(m.taskID()),
 		asynq.Queue(m.queue),
-		asynq.Timeout(wholeSeconds(m.timeout+maxOverrun+behindTimeout)),
+		asynq.Timeout(wholeSeconds(m.timeout+max(maxOverrun, 0)+behindTimeout)),
 		asynq.MaxRetry(m.maxAttempts+behindAttempts),
 		asynq.Retention(wholeSeconds(m.retention)),
 		asynq.ProcessAt(m.start),

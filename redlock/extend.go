@@ -101,7 +101,7 @@ func (r *round) result() (Why, error) {
 // renewNow is one round of the keeper's. After a failed one the next tick starts
 // another: silence is no loss until validity ends.
 func (s *Lease) renewNow() {
-	if s.l.enter() != nil {
+	if s.lapsed.Load() || s.l.enter() != nil {
 		return
 	}
 	s.extend(func(r *round) {
@@ -129,14 +129,14 @@ func (s *Lease) renewAfter(round int) time.Duration {
 // Check asks the nodes, in one round trip, whether a majority still holds the
 // lease for us: for use right before a step that cannot be taken back. nil is
 // yes, at the time of asking. Errors: [LostError] when it is lost; [ErrStale]
-// after it was settled; [NoQuorumError] when too few nodes answered to know;
+// after it was settled or let lapse; [NoQuorumError] when too few nodes answered to know;
 // [ConfigError]; [ErrClosed]; and ctx's own.
 func (s *Lease) Check(ctx context.Context) error {
 	if err := s.l.enter(); err != nil {
 		return err
 	}
 	defer s.l.leave()
-	if s.isSettled() {
+	if s.lapsed.Load() || s.isSettled() {
 		return ErrStale
 	}
 	if s.end() <= s.l.cfg.Clock.Now() {

@@ -12,9 +12,9 @@ import (
 )
 
 // Lease is one tenure: the claim's keys, held under one token. It is extended by
-// itself until [Lease.Release], [Lease.Finish] or loss, whatever happens to the
-// context it was acquired with: settle every lease. It is safe for concurrent
-// use.
+// itself until [Lease.Release], [Lease.Finish], [Lease.Lapse] or loss, whatever
+// happens to the context it was acquired with: settle every lease. It is safe for
+// concurrent use.
 type Lease struct {
 	l     *Locker
 	try   *attempt
@@ -33,6 +33,7 @@ type Lease struct {
 	until  atomic.Int64 // end of validity, by the locker's clock; what the keeper looks at
 	renew  atomic.Int64 // when to extend; never while a round is under way
 	beaten atomic.Int64 // when the holder last made progress
+	lapsed atomic.Bool  // set once: no extension begins any more
 
 	mu      sync.Mutex
 	ends    []time.Duration // per node: until when its grant surely lives, less the margin; 0 is none

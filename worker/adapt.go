@@ -57,10 +57,11 @@ func unconnected() *Worker {
 	return &Worker{cfg: cfg, meter: newMeter(cfg), running: newRunning()}
 }
 
-// answer leaves asynq and the fleet's own policy a plain error as it is.
+// answer leaves asynq and the fleet's own policy a plain error as it is, of an attempt
+// that owned the job.
 func (w *Worker) answer(ctx context.Context, task *asynq.Task, job *holdfast.Job, err error) error {
 	last := !job.Foreign && job.Attempt >= job.MaxAttempts
-	if retry.Of(err).Kind == retry.KindRetry && !last {
+	if retry.Of(err).Kind == retry.KindRetry && !last && job.Disowned() == nil {
 		return err
 	}
 	if o := w.settle(ctx, job, err); o != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastjobs/holdfast"
@@ -21,9 +22,10 @@ func (w *Worker) attempt(h holdfast.Handler) holdfast.Handler {
 		if !job.Deadline.IsZero() && !time.Now().Before(job.Deadline) {
 			return retry.Never(fmt.Errorf("%w: it was %s", ErrExpired, job.Deadline.UTC().Format(time.RFC3339)))
 		}
-		ctx, cancel := limit(ctx, job)
+		outer := ctx
+		ctx, cancel := limit(outer, job)
 		defer cancel()
-		err := w.call(ctx, job, h)
+		err := w.call(outer, ctx, job, h)
 		if err == nil {
 			return nil // in time or not: what is done is done
 		}
@@ -64,39 +66,38 @@ func because(cause, err error) error {
 }
 
 // call runs h, and gives up one that never returns.
-func (w *Worker) call(ctx context.Context, job *holdfast.Job, h holdfast.Handler) error {
-	returned := w.apart(ctx, job, h)
+func (w *Worker) call(outer, ctx context.Context, job *holdfast.Job, h holdfast.Handler) error {
+	run := w.apart(ctx, job, h)
 	select {
-	case err := <-returned:
+	case err := <-run.returned:
 		return err
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), ErrStopping) {
-		return <-returned // Config.Drain says how long Run waits
+		return <-run.returned // Config.Drain says how long Run waits
 	}
-	patience := time.NewTimer(w.cfg.MaxOverrun)
-	defer patience.Stop()
-	select {
-	case err := <-returned:
-		return err
-	case <-patience.C:
-		w.log(job).ErrorContext(ctx, "handler ignores the end of its context and is given up", "err", context.Cause(ctx))
-		return fmt.Errorf("%w: %w, and it still ran %s later", ErrOverrun, context.Cause(ctx), w.cfg.MaxOverrun)
-	}
+	return w.overrun(outer, ctx, job, run)
+}
+
+// run is a handler at work on a goroutine of its own.
+type run struct {
+	returned  chan error             // gets one
+	goroutine atomic.Pointer[string] // its name, once it has begun
 }
 
 // apart runs h on a goroutine of its own, which the caller need not wait for, and
 // which runtime.Goexit may end in the place of the caller's: that is an error then.
-func (w *Worker) apart(ctx context.Context, job *holdfast.Job, h holdfast.Handler) <-chan error {
-	returned := make(chan error, 1)
+func (w *Worker) apart(ctx context.Context, job *holdfast.Job, h holdfast.Handler) *run {
+	r := &run{returned: make(chan error, 1)}
 	w.running.enter(job)
 	go func() {
 		defer w.running.leave(job)
+		r.goroutine.Store(goroutine())
 		err := ErrGoexit
-		defer func() { returned <- err }()
+		defer func() { r.returned <- err }()
 		err = w.catch(ctx, job, h)
 	}()
-	return returned
+	return r
 }
 
 // catch turns a panic of h into a *PanicError.

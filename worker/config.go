@@ -35,8 +35,11 @@ type Config struct {
 	// exponential from 1 s to 10 min, jittered.
 	Retry retry.Policy
 	// MaxOverrun is how long the worker waits for a handler whose context has
-	// ended, other than by the worker's stop, before it gives the attempt up as
-	// failed. It must be that of the queue's clients. 1 ms to 24 h; default 1 min.
+	// ended, other than by the worker's stop, and keeps the job's lock for it. Then
+	// the attempt is given up as failed; the lock is extended no more, and runs out
+	// instead of being released, as the handler still runs. It must be that of the
+	// queue's clients. 1 ms to 24 h; default 1 min. -1 extends no lock past the
+	// context's end: the handler has what is left of its TTL, at most 20 s.
 	MaxOverrun time.Duration
 	// UnknownFor is how long a job without handler is put back before it is
 	// archived. 1 s to 30 days; default 1 h.
@@ -100,7 +103,7 @@ func (c Config) check() error {
 	return cmp.Or(
 		refuse(c.Redis == nil, "Redis", nil, "the queue's Redis, such as asynq.RedisClientOpt"),
 		refuse(c.Concurrency < 1, "Concurrency", c.Concurrency, "at least 1"),
-		within("MaxOverrun", c.MaxOverrun, time.Millisecond, 24*time.Hour),
+		refuse(c.MaxOverrun != -1 && (c.MaxOverrun < time.Millisecond || c.MaxOverrun > 24*time.Hour), "MaxOverrun", c.MaxOverrun, "1ms to 24h, or -1"),
 		within("UnknownFor", c.UnknownFor, time.Second, 30*24*time.Hour),
 		within("Drain", c.Drain, 10*time.Millisecond, time.Hour),
 		within("Soft", c.Soft, time.Millisecond, c.Drain),

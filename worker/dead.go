@@ -23,10 +23,13 @@ func (w *Worker) failed(ctx context.Context, task *asynq.Task, err error) {
 	if !ours { // asynq's context ended, and asynq did not wait for ours
 		job, _ := jobOf(ctx, task)
 		o = &outcome{job: job, err: fmt.Errorf("worker: asynq ended the attempt: %w", err), counted: isFailure(err), dead: job.Cornered}
+		o.moot = errors.Is(err, asynq.ErrLeaseExpired) // past its lease asynq does not touch the entry
 		o.text = text(o.err)
 	}
 	log := w.log(o.job).With("err", o.text)
 	switch {
+	case o.moot:
+		log.WarnContext(ctx, "an attempt that does not own its job any more has ended")
 	case o.dead:
 		log.ErrorContext(ctx, "job is archived")
 		w.onDead(ctx, o)

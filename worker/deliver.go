@@ -11,11 +11,11 @@ import (
 	"github.com/holdfastjobs/holdfast/retry"
 )
 
-// deliver is what asynq calls with each job. ctx is asynq's own: once it ends,
+// deliver is what asynq calls with each job. asynqs is its own context: once it ends,
 // asynq has settled the job without us and ignores what deliver returns.
-func (w *Worker) deliver(ctx context.Context, task *asynq.Task) error {
-	job, err := jobOf(ctx, task)
-	ctx, done := w.running.begin(ctx, job)
+func (w *Worker) deliver(asynqs context.Context, task *asynq.Task) error {
+	job, err := jobOf(asynqs, task)
+	ctx, done := w.running.begin(asynqs, job)
 	defer done()
 	ctx = context.WithValue(holdfast.WithJob(ctx, job), stoppingKey{}, w.stopping)
 	_, known := w.handlers[job.Kind]
@@ -24,7 +24,7 @@ func (w *Worker) deliver(ctx context.Context, task *asynq.Task) error {
 	if err == nil {
 		// A middleware may call runtime.Goexit, too. It would take asynq's goroutine
 		// along, and with it the worker slot until asynq's own timeout.
-		err = <-w.apart(ctx, job, holdfast.HandlerFunc(w.handle))
+		err = <-w.apart(ctx, job, holdfast.HandlerFunc(w.handle)).returned
 	}
 	o := w.settle(ctx, job, err)
 	if o == nil {
@@ -35,6 +35,9 @@ func (w *Worker) deliver(ctx context.Context, task *asynq.Task) error {
 		return nil // not o: a nil *outcome is no nil error
 	}
 	o.span = process.span.SpanContext()
+	if job.Cornered && job.Disowned() != nil {
+		o.moot = w.yield(asynqs, job)
+	}
 	return o
 }
 

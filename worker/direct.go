@@ -25,7 +25,7 @@ func (w *Worker) Deliver(ctx context.Context, job *holdfast.Job) (retry.Verdict,
 			return retry.Never(fmt.Errorf("%w: %q", ErrUnknownKind, job.Kind))
 		}
 		return w.handle(ctx, job)
-	}))
+	})).returned
 	return w.settle(ctx, job, err).verdict(), err
 }
 

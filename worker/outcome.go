@@ -26,6 +26,7 @@ type outcome struct {
 	delay   time.Duration
 	counted bool
 	dead    bool
+	moot    bool              // the queue's entry is out of this attempt's reach
 	span    trace.SpanContext // of the delivery
 }
 
@@ -38,6 +39,11 @@ func (o *outcome) Is(target error) bool { return o.dead && target == asynq.SkipR
 
 // settle decides what err means for the job; nil means done.
 func (w *Worker) settle(ctx context.Context, job *holdfast.Job, err error) *outcome {
+	if why := job.Disowned(); why != nil && retry.Of(err).Kind != retry.KindLater {
+		// Something outside of the lock has another opinion. The job may be a newer
+		// attempt's, and is not ours to end.
+		err = retry.Later(errors.Join(why, err), retry.Of(why).Delay)
+	}
 	if err == nil {
 		return nil
 	}

@@ -40,6 +40,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	inspecting := w.cfg.Redis.MakeRedisClient().(redis.UniversalClient)
 	w.inspector = asynq.NewInspectorFromRedisClient(inspecting)
 
+	client.AddHook(newAcks(w.cfg))
 	server := asynq.NewServerFromRedisClient(client, w.asynqConfig())
 	if err := server.Start(asynq.HandlerFunc(w.deliver)); err != nil {
 		return errors.Join(fmt.Errorf("worker: run: %w", err), client.Close(), inspecting.Close())

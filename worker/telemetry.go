@@ -8,6 +8,7 @@ import (
 	"github.com/hibiken/asynq"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/messagingconv"
 	"go.opentelemetry.io/otel/trace"
@@ -26,6 +27,7 @@ type meter struct {
 	tracer    trace.Tracer
 	duration  messagingconv.ProcessDuration
 	consumed  messagingconv.ClientConsumedMessages
+	overruns  metric.Int64Counter
 }
 
 // newMeter leaves out, with a log line, an instrument that cannot be made.
@@ -33,10 +35,12 @@ func newMeter(cfg Config) meter {
 	otel := cfg.Telemetry.Meter()
 	duration, err1 := messagingconv.NewProcessDuration(otel)
 	consumed, err2 := messagingconv.NewClientConsumedMessages(otel)
-	if err := errors.Join(err1, err2); err != nil {
+	overruns, err3 := otel.Int64Counter("holdfast.job.overruns", metric.WithUnit("{job}"),
+		metric.WithDescription("Handlers that were given up because they ignored the end of their context."))
+	if err := errors.Join(err1, err2, err3); err != nil {
 		cfg.Logger.Warn("metrics are incomplete", "err", err)
 	}
-	return meter{telemetry: cfg.Telemetry, tracer: cfg.Telemetry.Tracer(), duration: duration, consumed: consumed}
+	return meter{telemetry: cfg.Telemetry, tracer: cfg.Telemetry.Tracer(), duration: duration, consumed: consumed, overruns: overruns}
 }
 
 // process is one delivery under way.

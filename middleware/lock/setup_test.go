@@ -19,6 +19,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if isChild() {
+		beChild()
+	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("8") // tests wait for TTLs more than they compute
