@@ -24,7 +24,8 @@ func errorsStayApart(t *testing.T, nodes []Node) {
 		return &request{verb: verbAcquire, held: 1, keys: []any{key}, args: []any{"me", token, "1000000"}}
 	}
 	batch := []*request{
-		acquire(bad), acquire(good), {verb: verbExtend, held: 1, keys: []any{bad}, args: []any{"me", token, "1000000", 0}},
+		acquire(bad), acquire(good),
+		{verb: verbExtend, held: 1, keys: []any{bad}, args: []any{"me", token, "1000000", 0}},
 		{args: []any{"GET", n.marker}},
 		{verb: verbSettle, held: 1, keys: []any{bad}, args: []any{"me", token, modeRelease, "free"}},
 		{verb: verbSettle, held: 1, keys: []any{good}, args: []any{"me", token, modeRelease, "free"}},

@@ -19,11 +19,8 @@ func (s *Lease) Left() time.Duration {
 	if s.settled {
 		return 0
 	}
-	if s.lost != nil {
-		switch s.lost.Why {
-		case LostExpired, LostTaken, LostReleased:
-			return 0
-		}
+	if s.lost != nil && (s.lost.Why == LostExpired || s.lost.Why == LostTaken || s.lost.Why == LostReleased) {
+		return 0
 	}
 	return max(0, s.end()-s.l.cfg.Clock.Now())
 }

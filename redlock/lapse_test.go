@@ -28,7 +28,7 @@ func TestALapsedLeaseStandsUntilItRunsOutAndIsNotExtended(t *testing.T) {
 			t.Error("another has it while it stands")
 		}
 		begun := l.cfg.Clock.Now()
-		lostFor(t, s, m[0], LostExpired)
+		_ = lostFor(t, s, m[0], LostExpired)
 		if took := l.cfg.Clock.Now() - begun; took < left || s.Left() != 0 {
 			t.Errorf("another had it after %v of %v, and %v left", took, left, s.Left())
 		}

@@ -30,8 +30,8 @@ func (s *sequence) acquire() *request {
 	r := s.claim(verbAcquire, s.claimed(), full)
 	r.args = []any{s.nonce(), s.token(), oneOf(&s.choices, 1000000, 5000000)}
 	if full {
-		r.args = append(r.args, oneOf(&s.choices, doneAsk, doneAdopt, doneNone))
-		r.args = append(r.args, oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", ""), sequenceWaiterLife)
+		ask, waiter, visit := oneOf(&s.choices, doneAsk, doneAdopt, doneNone), oneOf(&s.choices, "", "w", "x"), oneOf(&s.choices, "v1", "v2:1", "")
+		r.args = append(r.args, ask, waiter, visit, sequenceWaiterLife)
 	}
 	return r
 }
